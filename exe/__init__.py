@@ -1,0 +1,1 @@
+"""Execution-Eval: builds and grades execution benchmarks from real-world Python code."""

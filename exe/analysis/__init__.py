@@ -1,0 +1,1 @@
+"""Reading code without running it: modules and imports, scopes, annotations, metrics."""

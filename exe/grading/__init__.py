@@ -1,0 +1,1 @@
+"""Text to Answer; Answer and Case to Grade. Pure."""

@@ -1,0 +1,1 @@
+"""From a function to one self-contained program: slice, order, merge."""

@@ -1,0 +1,1 @@
+"""Types to JSON Schema and back; inputs from generators; de-duplication."""

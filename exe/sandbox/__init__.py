@@ -1,0 +1,1 @@
+"""Running hostile code for its outcome: host, worker, isolation, tracing."""

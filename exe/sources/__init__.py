@@ -1,0 +1,1 @@
+"""Where packages come from: installed, path, PyPI, git; their licences."""

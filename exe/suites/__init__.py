@@ -1,0 +1,1 @@
+"""Other benchmarks' files in, our sets out."""

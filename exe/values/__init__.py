@@ -1,0 +1,1 @@
+"""Python value ⇄ OData JSON ⇄ Python literal; sameness; text that cannot be stable."""

@@ -1,0 +1,1 @@
+"""One file a provider behind one small protocol."""
