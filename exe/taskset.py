@@ -1,0 +1,140 @@
+"""The files of a task set: read whole and checked, written whole and atomically.
+
+A task set is a folder (see DESIGN, files): manifest.json, programs.jsonl, cases.jsonl, rejections.jsonl, and beside them
+measurements.jsonl for what a clock measured. The manifest holds the sha256 of each file but the last, and is written last: a
+folder without one is not a task set yet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+
+from exe import codec
+from exe.errors import InputError
+from exe.records import Case, Json, Manifest, Program, Rejection
+
+FORMAT = 1
+"""Raised whenever grading or these files change so that scores stop being comparable."""
+
+MANIFEST = "manifest.json"
+FILES: tuple[tuple[str, type], ...] = (
+    ("programs.jsonl", Program),
+    ("cases.jsonl", Case),
+    ("rejections.jsonl", Rejection),
+)
+MEASUREMENTS = "measurements.jsonl"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSet:
+    """A task set in memory. `sha256` identifies it: the hash of its manifest's bytes."""
+
+    directory: Path
+    manifest: Manifest
+    programs: Mapping[str, Program]
+    cases: tuple[Case, ...]
+    sha256: str
+
+
+def is_set(directory: Path) -> bool:
+    """Whether a finished task set lies in this folder."""
+    return (directory / MANIFEST).is_file()
+
+
+def read_manifest(directory: Path) -> tuple[Manifest, str]:
+    """The manifest and the sha256 of its bytes. Raises InputError where there is none or it is malformed."""
+    path = directory / MANIFEST
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{directory}: no task set here ({MANIFEST} is missing); `exe build` makes one") from None
+    try:
+        data = json.loads(raw)
+    except ValueError as error:
+        raise InputError(f"{path}: not JSON ({error}); rebuild the set or restore the file") from None
+    manifest = codec.from_json(Manifest, data, str(path))
+    if manifest.format != FORMAT:
+        raise InputError(
+            f"{path}: task-set format {manifest.format}, this version reads {FORMAT}; rebuild the set, or use the version "
+            f"of execution-eval that wrote it ({manifest.builder})"
+        )
+    return manifest, hashlib.sha256(raw).hexdigest()
+
+
+def read_set(directory: Path) -> TaskSet:
+    """Reads a task set and checks every hash, so that an edited or truncated file is never scored.
+
+    Raises InputError naming the file (and line) and what to do.
+    """
+    manifest, sha256 = read_manifest(directory)
+    for name, _ in FILES:
+        path = directory / name
+        if not path.is_file():
+            raise InputError(f"{path}: missing, although the manifest lists it; rebuild the set")
+    programs = {program.id: program for program in codec.read_jsonl(directory / "programs.jsonl", Program)}
+    cases = tuple(codec.read_jsonl(directory / "cases.jsonl", Case))
+    for number, case in enumerate(cases, 1):
+        if case.program not in programs:
+            raise InputError(f"{directory / 'cases.jsonl'}:{number}: program {case.program} is not in programs.jsonl")
+    for name, _ in FILES:
+        found = _file_sha256(directory / name)
+        if manifest.files.get(name) != found:
+            raise InputError(f"{directory / name}: sha256 {found[:12]}… is not the manifest's; the file was edited or cut, rebuild the set")
+    return TaskSet(directory=directory, manifest=manifest, programs=MappingProxyType(programs), cases=cases, sha256=sha256)
+
+
+def write_set(
+    directory: Path,
+    manifest: Manifest,
+    programs: Sequence[Program],
+    cases: Sequence[Case],
+    rejections: Sequence[Rejection],
+    measurements: Iterable[Json] = (),
+) -> Manifest:
+    """Writes all files, the manifest last, each atomically; fills the manifest's counts, files and canary.
+
+    Order is content order: programs by origin, cases by program and id, rejections by stage and subject, whatever order they
+    arrive in. Raises StorageError.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    programs = sorted(programs, key=lambda p: (p.origin.package, p.origin.module, p.origin.qualname, p.id))
+    rank = {program.id: index for index, program in enumerate(programs)}
+    cases = sorted(cases, key=lambda case: (rank[case.program], case.kind, len(case.call), case.id))
+    rejections = sorted(rejections, key=lambda r: (r.stage, r.subject, r.reason, r.detail))
+    (directory / MANIFEST).unlink(missing_ok=True)
+    rows = {"programs.jsonl": programs, "cases.jsonl": cases, "rejections.jsonl": rejections}
+    files = {name: codec.write_jsonl(directory / name, rows[name]) for name, _ in FILES}
+    lines = "".join(codec.canonical(row) + "\n" for row in measurements)
+    codec.atomic_write(directory / MEASUREMENTS, lines.encode())
+    finished = replace(
+        manifest,
+        format=FORMAT,
+        files=files,
+        counts={
+            **manifest.counts,
+            "packages": len({(p.origin.package, p.origin.version) for p in programs}),
+            "programs": len(programs),
+            "cases": len(cases),
+            "rejections": len(rejections),
+        },
+        canary=canary(manifest.name, manifest.seed, files),
+    )
+    text = json.dumps(codec.to_json(finished), ensure_ascii=True, indent=1, sort_keys=False) + "\n"
+    codec.atomic_write(directory / MANIFEST, text.encode())
+    return finished
+
+
+def canary(name: str, seed: int, files: Mapping[str, str]) -> str:
+    """The GUID that marks this set's text in any training corpus: a name-based UUID (RFC 9562, version 5) of its content."""
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"execution-eval:{name}:{seed}:{codec.canonical(dict(files))}"))
+
+
+def _file_sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
