@@ -1,1 +1,96 @@
-"""The command line: one file a verb."""
+"""The command line: one file a verb.
+
+Errors go to stderr as one line; the exit code is the error's own (see `exe/errors.py`), 130 after Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import errno
+import importlib
+import os
+import sys
+import traceback
+from typing import Any
+
+import click
+
+from exe import __version__
+from exe.errors import ExeError, StorageError
+
+VERBS: tuple[tuple[str, str, str], ...] = (
+    ("build", "exe.cli.build", "Make a task set from packages."),
+    ("run", "exe.cli.run", "Measure models on a task set."),
+    ("score", "exe.cli.score", "Score finished attempts again, without asking a model."),
+    ("leaderboard", "exe.cli.leaderboard", "Rank the runs below a folder."),
+    ("show", "exe.cli.show", "Show a set, a program, a case or a run."),
+    ("import", "exe.cli.importing", "Turn another benchmark's files into a task set."),
+    ("doctor", "exe.cli.doctor", "Check what this machine can do."),
+)
+"""Verb, module that holds its `command`, one line of help. A module is only loaded when its verb is used."""
+
+
+class Verbs(click.Group):
+    """The verbs of the table above, each loaded when it is asked for, so that `exe --help` stays quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The verbs in the order of a first session."""
+        return [verb for verb, _, _ in VERBS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The verb's command, or None for an unknown one."""
+        for verb, module, _ in VERBS:
+            if verb == cmd_name:
+                command: click.Command = importlib.import_module(module).command
+                return command
+        return None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Lists the verbs without loading them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(verb, summary) for verb, _, summary in VERBS])
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="exe")
+@click.option("--verbose", is_flag=True, help="Add the traceback to an error.")
+def group(verbose: bool) -> None:  # noqa: ARG001 (read from the context by `main`)
+    """Can language models execute real-world code? Builds benchmarks from Python packages, runs and scores models on them."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs one command and returns its exit code: 0 done, 1 a check failed, 2 bad usage or input, 3 incomplete, 130 interrupted."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    verbose = "--verbose" in arguments
+    if verbose:
+        arguments = [argument for argument in arguments if argument != "--verbose"]
+    try:
+        result: Any = group.main(arguments, prog_name="exe", standalone_mode=False)
+    except click.exceptions.Abort:
+        return _fail("interrupted; the same command resumes", 130, verbose)
+    except click.ClickException as error:
+        return _fail(_usage(error), 2, verbose)
+    except ExeError as error:
+        return _fail(str(error), error.exit_code, verbose)
+    except KeyboardInterrupt as error:
+        return _fail(str(error) or "interrupted; the same command resumes", 130, verbose)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES):
+            return _fail(f"{error.filename or 'output'}: {error.strerror}", StorageError.exit_code, verbose)
+        raise
+    return result if isinstance(result, int) else 0
+
+
+def _usage(error: click.ClickException) -> str:
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "exe"
+    return f"{error.format_message()} (see `{command} --help`)"
+
+
+def _fail(message: str, code: int, verbose: bool) -> int:
+    if verbose and sys.exc_info()[0] is not None:
+        traceback.print_exc()
+    print(f"exe: {' '.join(message.split())}", file=sys.stderr)
+    return code

@@ -1,0 +1,298 @@
+"""Building a task set: sources in, a finished folder out; packages in parallel, resumable after a kill anywhere.
+
+While a build runs, `<set>/.build/` holds one append-only checkpoint a package, a JSON line a function. A second call reads them
+and goes on. When all packages are done the set is written in content order and the checkpoints are removed, so the bytes do not
+depend on how often the build was interrupted or on how many workers it had.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import hashlib
+import json
+import multiprocessing
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import exe
+from exe import chain, codec, taskset
+from exe.chain import Chain, Yield
+from exe.errors import InputError, SandboxError, SourceError, StorageError, UsageError
+from exe.records import Case, Json, Manifest, Package, Program, Rejection
+from exe.sandbox import Sandbox
+from exe.sources import scrape
+
+CHECKPOINTS = ".build"
+HASH_SEEDS = (0, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """What a set is made from: with the same artefacts and interpreter it gives the same bytes."""
+
+    name: str
+    sources: tuple[str, ...]
+    chain: Chain = field(default_factory=Chain)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workshop:
+    """Where and how a build runs; nothing here changes a byte of its result."""
+
+    cache: Path
+    workers: int = field(default_factory=lambda: os.cpu_count() or 1)
+    unsafe: bool = False
+
+
+class Progress(Protocol):
+    """Where a build reports to: packages found, functions done, one finished package at a time."""
+
+    def packages(self, total: int) -> None: ...
+    def function(self, found: tuple[str, int, int]) -> None: ...
+    def package(self, name: str) -> None: ...
+
+
+def build(recipe: Recipe, directory: Path, workshop: Workshop, progress: Progress) -> Manifest:
+    """Builds `recipe` into `directory` and returns the manifest.
+
+    Raises UsageError where the folder holds a different set, SourceError where no source gives a package, IsolationError,
+    SandboxError, StorageError. Ctrl-C and kill -9 lose at most the functions at hand.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with _lock(directory):
+            return _build(recipe, directory, workshop, progress)
+    except OSError as error:
+        raise StorageError(f"{error.filename or directory}: {error.strerror}; free space or choose another --set, then repeat the command to resume") from error
+
+
+def _build(recipe: Recipe, directory: Path, workshop: Workshop, progress: Progress) -> Manifest:
+    if taskset.is_set(directory):
+        manifest, _ = taskset.read_manifest(directory)
+        if manifest.settings != settings(recipe):
+            raise UsageError(f"{directory} holds another set ({manifest.name}, made from other sources or settings); choose another --set or remove it")
+    with Sandbox(workers=1, unsafe=workshop.unsafe, hash_seed=HASH_SEEDS[0]) as probe:
+        isolation = probe.isolation.name
+    packages, refused = _scrape(recipe, workshop)
+    checkpoints = directory / CHECKPOINTS
+    checkpoints.mkdir(exist_ok=True)
+    progress.packages(len(packages))
+    keys = [checkpoints / f"{package.name}-{_key(package, recipe.chain)}.jsonl" for package in packages]
+    _run(packages, keys, recipe.chain, workshop, progress)
+    programs, cases, rejections, measurements = _merge(keys)
+    manifest = Manifest(
+        name=recipe.name,
+        format=taskset.FORMAT,
+        builder=exe.__version__,
+        python=".".join(map(str, sys.version_info[:3])),
+        generator=recipe.chain.generator,
+        seed=recipe.chain.seed,
+        sources=tuple(_source(package) for package in packages),
+        counts={"functions": len({r for r in _subjects(keys)})},
+        files={},
+        canary="",
+        isolation=isolation,
+        settings=settings(recipe),
+    )
+    finished = taskset.write_set(directory, manifest, programs, cases, [*refused, *rejections], measurements)
+    shutil.rmtree(checkpoints)
+    return finished
+
+
+def settings(recipe: Recipe) -> dict[str, Json]:
+    """The recipe as it stands in the manifest."""
+    return {"sources": list(recipe.sources), **asdict(recipe.chain)}
+
+
+def _scrape(recipe: Recipe, workshop: Workshop) -> tuple[list[Package], list[Rejection]]:
+    """All packages of the recipe in source order, each once; raises SourceError when there is none at all."""
+    packages: dict[tuple[str, str], Package] = {}
+    refused: list[Rejection] = []
+    for spec in recipe.sources:
+        for item in scrape(spec, cache=workshop.cache):
+            if isinstance(item, Rejection):
+                refused.append(item)
+            else:
+                packages.setdefault((item.name, item.version), item)
+    if not packages:
+        reasons = "; ".join(f"{r.subject}: {r.reason} ({r.detail})" for r in refused[:3]) or "no sources were given"
+        raise SourceError(f"no package to build from: {reasons}")
+    return list(packages.values()), refused
+
+
+def _run(packages: Sequence[Package], paths: Sequence[Path], settings: Chain, workshop: Workshop, progress: Progress) -> None:
+    """Runs every package that is not finished yet through a pool of processes, each with sandboxes of its own."""
+    context = multiprocessing.get_context("spawn")
+    reports: Any = context.SimpleQueue()
+    with _pool(context, workshop, reports) as pool:
+        waiting: dict[Future[None], Package] = {
+            pool.submit(_package, package, path, settings): package
+            for package, path in sorted(zip(packages, paths, strict=True), key=lambda pair: -len(pair[0].files))
+        }
+        while waiting:
+            done, _ = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
+            while not reports.empty():
+                progress.function(reports.get())
+            for future in done:
+                package = waiting.pop(future)
+                future.result()
+                progress.package(package.name)
+
+
+@contextlib.contextmanager
+def _pool(context: Any, workshop: Workshop, reports: Any) -> Iterator[ProcessPoolExecutor]:
+    """A pool that ends at once, its work unfinished, when the block is left by an exception."""
+    pool = ProcessPoolExecutor(
+        max_workers=workshop.workers,
+        mp_context=context,
+        initializer=_start_worker,
+        initargs=(os.getpid(), workshop.unsafe, reports),
+    )
+    try:
+        yield pool
+        pool.shutdown()
+    except BaseException:
+        processes = list((pool._processes or {}).values())
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.join()
+        raise
+
+
+_worker: dict[str, Any] = {}
+
+
+def _start_worker(parent: int, unsafe: bool, reports: Any) -> None:
+    """Runs once in each process of the pool: dies with the build, leaves Ctrl-C to it, opens the sandboxes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+        if os.getppid() != parent:
+            os._exit(1)
+    boxes = [Sandbox(workers=1, unsafe=unsafe, hash_seed=seed) for seed in HASH_SEEDS]
+    _worker.update(boxes=[box.__enter__() for box in boxes], reports=reports)
+
+
+def _package(package: Package, path: Path, settings: Chain) -> None:
+    """One package into its checkpoint file, from where an earlier build left off."""
+    rows, finished = _read_checkpoint(path)
+    if finished:
+        return
+    first, second = (box.execute for box in _worker["boxes"])
+    known = {row["subject"]: row for row in rows}
+
+    def done(subject: str) -> Yield | None:
+        row = known.get(subject)
+        return None if row is None else chain.from_row(row, str(path))
+
+    with path.open("a", encoding="utf-8") as stream:
+        for found in chain.walk(package, settings, first, second, done):
+            if found.subject not in known:
+                stream.write(json.dumps(chain.to_row(found)) + "\n")
+                stream.flush()
+            _worker["reports"].put((found.subject, int(found.program is not None), len(found.cases)))
+        stream.write(json.dumps({"finished": package.name}) + "\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def _read_checkpoint(path: Path) -> tuple[list[dict[str, Json]], bool]:
+    """The whole rows of a checkpoint and whether it is finished; a last line cut by a kill is cut off the file."""
+    if not path.exists():
+        return [], False
+    raw = path.read_bytes()
+    whole = raw[: raw.rfind(b"\n") + 1]
+    if len(whole) != len(raw):
+        with path.open("r+b") as stream:
+            stream.truncate(len(whole))
+    try:
+        rows = [json.loads(line) for line in whole.splitlines()]
+    except ValueError as error:
+        raise InputError(f"{path}: damaged checkpoint ({error}); remove this file and repeat the command") from None
+    finished = bool(rows) and "finished" in rows[-1]
+    return [row for row in rows if "subject" in row], finished
+
+
+def _merge(paths: Sequence[Path]) -> tuple[list[Program], list[Case], list[Rejection], list[Json]]:
+    """All checkpoints together; a program that two packages give is kept once, credited to the first."""
+    programs: dict[str, Program] = {}
+    cases: list[Case] = []
+    rejections: list[Rejection] = []
+    measurements: list[Json] = []
+    for path in paths:
+        rows, _ = _read_checkpoint(path)
+        for row in rows:
+            found = chain.from_row(row, str(path))
+            rejections.extend(found.rejections)
+            if found.program is None:
+                continue
+            twin = programs.get(found.program.id)
+            if twin is not None:
+                rejections.append(_duplicate(found.subject, twin))
+                continue
+            programs[found.program.id] = found.program
+            cases.extend(found.cases)
+            measurements.extend({"case": case, "cpu_seconds": seconds} for case, seconds in found.cpu_seconds.items())
+    return list(programs.values()), cases, rejections, measurements
+
+
+def _duplicate(subject: str, twin: Program) -> Rejection:
+    origin = twin.origin
+    return Rejection(subject=subject, stage="inline", reason="duplicate", detail=f"same program as {origin.package}:{origin.module}:{origin.qualname}")
+
+
+def _source(package: Package) -> dict[str, Json]:
+    """What the manifest says of one package; no path of this machine."""
+    return {
+        "name": package.name,
+        "version": package.version,
+        "spec": package.spec,
+        "url": package.url,
+        "sha256": package.sha256,
+        "license": package.license,
+        "repository": package.repository,
+        "commit": package.commit,
+    }
+
+
+def _key(package: Package, settings: Chain) -> str:
+    """Names a checkpoint by all that decides its rows: the artefact, the settings, this code, the interpreter."""
+    text = codec.canonical(
+        {
+            "package": [package.name, package.version, package.sha256],
+            "settings": asdict(settings),
+            "code": _code_sha256(),
+            "python": sys.version,
+        }
+    )
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _code_sha256() -> str:
+    folder = Path(exe.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+@contextlib.contextmanager
+def _lock(directory: Path) -> Iterator[None]:
+    """One build a folder: raises UsageError while another process holds it; a dead one's lock is gone with it."""
+    with (directory / ".lock").open("a") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(f"{directory} is being built by another process; wait for it or choose another --set") from None
+        yield

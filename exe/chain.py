@@ -1,0 +1,195 @@
+"""One package through all stages: Package → Candidate → Program → Call → Case, or a Rejection at any of them.
+
+Each function is independent of every other, so that a build can stop anywhere and go on with the next one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from exe import certify, codec, inputs, screen
+from exe.analysis import metrics, signatures
+from exe.analysis.project import Function, Project, functions, read_project
+from exe.inline import inline
+from exe.records import Candidate, Case, Job, Json, Origin, Outcome, Package, Program, Rejection
+
+Execute = Callable[[Iterable[Job]], Iterator[tuple[Outcome, ...]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chain:
+    """What decides the content of a set besides its sources. Everything here counts executions, never seconds.
+
+    `per_package` caps the programs that one package gives, 0 for no cap: functions are then tried in an order drawn by seed.
+    `max_source` is the longest program in characters.
+    """
+
+    cases: int = 15
+    seed: int = 0
+    generator: str = "offline"
+    per_package: int = 0
+    max_source: int = 1_200_000
+
+
+@dataclass(slots=True, kw_only=True)
+class Yield:
+    """What one function gave. A rejected one has only rejections; `cpu_seconds` is by case id."""
+
+    subject: str
+    program: Program | None = None
+    cases: list[Case] = field(default_factory=list)
+    rejections: list[Rejection] = field(default_factory=list)
+    cpu_seconds: dict[str, float] = field(default_factory=dict)
+
+
+def subject_of(package: Package, module: str = "", qualname: str = "") -> str:
+    """The name of a package, module or function in a Rejection: "idna:idna.core:check_label"."""
+    return ":".join(part for part in (package.name, module, qualname) if part)
+
+
+def walk(
+    package: Package, chain: Chain, first: Execute, second: Execute, done: Callable[[str], Yield | None]
+) -> Iterator[Yield]:
+    """Yields one Yield a function of `package`, and one for the package's own unreadable files.
+
+    `first` and `second` execute under different hash seeds. `done` answers what an interrupted build already has.
+    """
+    project = read_project(package)
+    yield Yield(subject=subject_of(package), rejections=list(project.rejections))
+    accepted = 0
+    for function in _drawn(package, project, chain):
+        subject = subject_of(package, function.module, function.qualname)
+        if (known := done(subject)) is not None:
+            found = known
+        elif chain.per_package and accepted >= chain.per_package:
+            found = _rejected(subject, Rejection(subject=subject, stage="screen", reason="package-cap", detail=f"{chain.per_package} programs of this package are in"))
+        else:
+            found = one(project, package, function, chain, first, second)
+        accepted += found.program is not None
+        yield found
+
+
+def one(project: Project, package: Package, function: Function, chain: Chain, first: Execute, second: Execute) -> Yield:
+    """One function through the stages."""
+    subject = subject_of(package, function.module, function.qualname)
+    candidate = signatures.candidate(project, function, package)
+    if isinstance(candidate, Rejection):
+        return _rejected(subject, candidate)
+    program = to_program(project, candidate)
+    if isinstance(program, Rejection):
+        return _rejected(subject, program)
+    if len(program.source) > chain.max_source:
+        return _rejected(subject, Rejection(subject=subject, stage="inline", reason="too-long", detail=f"{len(program.source):,} characters"))
+    impure = screen.purity(program.source, program.entry)
+    if impure is not None:
+        return _rejected(subject, replace(impure, subject=subject))
+    return _with_cases(subject, program, chain, first, second)
+
+
+def to_program(project: Project, candidate: Candidate) -> Program | Rejection:
+    """Inlines a candidate and describes the result."""
+    inlined = inline(project, candidate)
+    if isinstance(inlined, Rejection):
+        return inlined
+    package = candidate.package
+    source = inputs.with_imports(inlined.source, candidate)
+    origin = Origin(
+        package=package.name,
+        version=package.version,
+        module=candidate.module,
+        qualname=candidate.qualname,
+        path=candidate.path,
+        line=candidate.line,
+        license=package.license,
+        repository=package.repository,
+        commit=package.commit,
+        sha256=package.sha256,
+        released=package.released,
+    )
+    return Program(
+        id=codec.content_id({"source": source, "entry": inlined.entry}),
+        entry=inlined.entry,
+        source=source,
+        parameters=inputs.arguments_schema(candidate, inlined.names),
+        returns=candidate.returns.text,
+        origin=origin,
+        provenance=dict(inlined.provenance),
+        static=metrics.static_metrics(source, inlined.entry),
+    )
+
+
+def _with_cases(subject: str, program: Program, chain: Chain, first: Execute, second: Execute) -> Yield:
+    """Inputs, ground truth and the validators for one program."""
+    generated = inputs.generate(program, seed=chain.seed, count=chain.cases, execute=first)
+    found = Yield(subject=subject, rejections=list(generated.rejections))
+    if not generated.calls:
+        return found
+    clock = _Clock(first)
+    for item in certify.certify(program, generated.calls, clock, second):
+        if isinstance(item, Case):
+            found.cases.append(item)
+        else:
+            found.rejections.append(item)
+    kept, dropped = inputs.final(program, found.cases)
+    found.rejections.extend(dropped)
+    found.cases = kept
+    if kept:
+        found.program = program
+        found.cpu_seconds = {case.id: clock.seconds[case.call] for case in kept if case.call in clock.seconds}
+    return found
+
+
+class _Clock:
+    """Passes jobs on and notes what each call cost, since a Case must not hold what a clock measured."""
+
+    def __init__(self, execute: Execute) -> None:
+        self._execute = execute
+        self.seconds: dict[str, float] = {}
+
+    def __call__(self, jobs: Iterable[Job]) -> Iterator[tuple[Outcome, ...]]:
+        listed = list(jobs)
+        for job, outcomes in zip(listed, self._execute(listed), strict=True):
+            for call, outcome in zip(job.calls, outcomes, strict=True):
+                if outcome.cpu_seconds is not None:
+                    self.seconds[call] = outcome.cpu_seconds
+            yield outcomes
+
+
+def _drawn(package: Package, project: Project, chain: Chain) -> list[Function]:
+    """All functions; in an order drawn by seed where a cap will stop early, so that no module is favoured."""
+    found = list(functions(project))
+    if not chain.per_package:
+        return found
+
+    def draw(function: Function) -> str:
+        return hashlib.sha256(f"{chain.seed}:{package.name}:{function.module}:{function.qualname}".encode()).hexdigest()
+
+    return sorted(found, key=draw)
+
+
+def _rejected(subject: str, rejection: Rejection) -> Yield:
+    return Yield(subject=subject, rejections=[rejection])
+
+
+def to_row(found: Yield) -> dict[str, Json]:
+    """A Yield as one JSON row of a checkpoint."""
+    return {
+        "subject": found.subject,
+        "program": None if found.program is None else codec.to_json(found.program),
+        "cases": [codec.to_json(case) for case in found.cases],
+        "rejections": [codec.to_json(rejection) for rejection in found.rejections],
+        "cpu_seconds": found.cpu_seconds,
+    }
+
+
+def from_row(row: dict[str, Json], where: str) -> Yield:
+    """The reverse of `to_row`. Raises InputError."""
+    return Yield(
+        subject=row["subject"],
+        program=None if row["program"] is None else codec.from_json(Program, row["program"], where),
+        cases=[codec.from_json(Case, case, where) for case in row["cases"]],
+        rejections=[codec.from_json(Rejection, rejection, where) for rejection in row["rejections"]],
+        cpu_seconds=row["cpu_seconds"],
+    )

@@ -1,0 +1,80 @@
+"""`exe build`: sources in, a task set out."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from exe import build as builder
+from exe import codec
+from exe.chain import Chain
+from exe.cli import options
+from exe.cli.progress import BuildProgress
+from exe.errors import UsageError
+from exe.records import Manifest
+
+
+@click.command()
+@click.argument("sources", nargs=-1, metavar="[SOURCE]...")
+@options.set_option()
+@click.option("--generator", default="offline", show_default=True, metavar="offline|MODEL", help="What makes the inputs.")
+@click.option("--cases", type=click.IntRange(1, 1000), default=15, show_default=True, help="Cases a function, at most.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--per-package", type=click.IntRange(min=0), default=None, help="Programs a package, at most; 0 for no limit.")
+@options.workers_option
+@options.unsafe_option
+@options.quiet_option
+@options.json_option
+def command(
+    sources: tuple[str, ...],
+    set_name: str,
+    generator: str,
+    cases: int,
+    seed: int,
+    per_package: int | None,
+    workers: int,
+    unsafe: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Make a task set from packages.
+
+    \b
+    SOURCE  installed:NAME            a package of this environment
+            path:DIR                  a project folder
+            pypi:NAME[==VERSION]      a wheel or sdist, never executed here
+
+    Without a SOURCE the default set is made from the packages that this tool itself needs.
+    """
+    if generator != "offline":
+        raise UsageError(f"--generator {generator}: only `offline` makes inputs in this version")
+    chain = Chain(cases=cases, seed=seed, generator=generator, per_package=per_package or 0)
+    folder = options.set_folder(set_name)
+    if sources:
+        recipe = builder.Recipe(name=folder.resolve().name, sources=sources, chain=chain)
+    else:
+        recipe = builder.default_recipe(folder.resolve().name, cases=cases, seed=seed, per_package=per_package)
+    manifest = make(recipe, folder, workers=workers, unsafe=unsafe, quiet=quiet)
+    if as_json:
+        click.echo(json.dumps({"set": str(folder), **codec.to_json(manifest)}))
+    else:
+        click.echo(summary(folder, manifest))
+
+
+def make(recipe: builder.Recipe, folder: Path, *, workers: int, unsafe: bool, quiet: bool) -> Manifest:
+    """Builds with progress on stderr."""
+    workshop = builder.Workshop(cache=options.cache_folder(), workers=workers, unsafe=unsafe)
+    with closing(BuildProgress(quiet=quiet)) as progress:
+        return builder.build(recipe, folder, workshop, progress)
+
+
+def summary(folder: Path, manifest: Manifest) -> str:
+    """One paragraph for people."""
+    counts = manifest.counts
+    return (
+        f"{folder}: {counts['cases']} cases of {counts['programs']} functions from {counts['packages']} packages; "
+        f"{counts['functions']} functions read, {counts['rejections']} rejections with their reasons in {folder / 'rejections.jsonl'}"
+    )

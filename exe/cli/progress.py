@@ -1,0 +1,100 @@
+"""Progress: tqdm bars on a terminal, plain lines elsewhere, nothing with --quiet. Always on stderr."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any
+
+from tqdm import tqdm
+
+PLAIN_SECONDS = 10.0
+
+
+class Bar:
+    """One counted activity. `advance` adds to the count, `note` sets what stands behind it.
+
+    Where stderr is no terminal a line is printed at the start, then at most one every ten seconds, and one at the end.
+    """
+
+    def __init__(self, what: str, total: int | None, *, unit: str, quiet: bool = False) -> None:
+        self._what, self._total, self._unit, self._count, self._note = what, total, unit, 0, ""
+        self._quiet = quiet
+        self._bar: Any = None
+        self._last = time.monotonic()
+        if quiet:
+            return
+        if sys.stderr.isatty():
+            self._bar = tqdm(total=total, desc=what, unit=unit, dynamic_ncols=True, leave=True)
+        else:
+            self._line()
+
+    def advance(self, count: int = 1) -> None:
+        """`count` more are done."""
+        self._count += count
+        if self._bar is not None:
+            self._bar.update(count)
+        elif not self._quiet and time.monotonic() - self._last >= PLAIN_SECONDS:
+            self._line()
+
+    def note(self, text: str) -> None:
+        """Sets the text behind the count."""
+        self._note = text
+        if self._bar is not None:
+            self._bar.set_postfix_str(text, refresh=False)
+
+    def total(self, total: int) -> None:
+        """The total became known, or changed."""
+        self._total = total
+        if self._bar is not None:
+            self._bar.total = total
+            self._bar.refresh()
+
+    def close(self) -> None:
+        """Ends the activity."""
+        if self._bar is not None:
+            self._bar.close()
+        elif not self._quiet:
+            self._line()
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _line(self) -> None:
+        self._last = time.monotonic()
+        of = f"/{self._total}" if self._total is not None else ""
+        note = f", {self._note}" if self._note else ""
+        print(f"{self._what}: {self._count}{of} {self._unit}{note}", file=sys.stderr, flush=True)
+
+
+class BuildProgress:
+    """What `exe.build` reports, as one bar over packages with running counts of functions, programs and cases."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._bar = Bar("building", None, unit="packages", quiet=quiet)
+        self._functions = self._programs = self._cases = 0
+
+    def packages(self, total: int) -> None:
+        """So many packages are to be read."""
+        self._bar.total(total)
+
+    def function(self, found: tuple[str, int, int]) -> None:
+        """One function is done: (subject, programs, cases)."""
+        _, programs, cases = found
+        self._functions += 1
+        self._programs += programs
+        self._cases += cases
+        self._bar.note(f"{self._functions} functions read, {self._programs} programs, {self._cases} cases")
+        self._bar.advance(0)
+
+    def package(self, name: str) -> None:  # noqa: ARG002 (the bar counts, names would flicker)
+        """One package is done."""
+        self._bar.advance()
+
+    def close(self) -> None:
+        """Ends the bar."""
+        self._bar.close()

@@ -1,0 +1,91 @@
+"""`exe show`: a set, a program, a case or a run, for people."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import click
+
+from exe import codec, taskset
+from exe.cli import options
+from exe.errors import UsageError
+from exe.records import Case, Program, Rejection
+
+
+@click.command()
+@click.argument("subject", required=False)
+@options.set_option()
+@options.json_option
+@click.option("--provenance", is_flag=True, help="Say where each part of a program comes from.")
+def command(subject: str | None, set_name: str, as_json: bool, provenance: bool) -> None:
+    """Show a set, a program or a case.
+
+    SUBJECT is the id of a program or case, or part of a function's name (package:module:qualname); without one the set itself.
+    """
+    tasks = taskset.read_set(options.set_folder(set_name))
+    if subject is None:
+        click.echo(json.dumps(codec.to_json(tasks.manifest), indent=1) if as_json else _set(tasks))
+        return
+    case = next((case for case in tasks.cases if case.id == subject), None)
+    if case is not None:
+        click.echo(codec.dump_line(case) if as_json else _case(tasks.programs[case.program], case))
+        return
+    programs = [program for program in tasks.programs.values() if subject == program.id or subject in function_name(program)]
+    if not programs:
+        raise UsageError(f"{subject}: no program or case of {tasks.directory} has this id or name; `exe show --set {set_name}` lists them")
+    if len(programs) > 1:
+        exact = [program for program in programs if function_name(program).endswith(f":{subject}")]
+        programs = exact if len(exact) == 1 else programs
+    if as_json:
+        click.echo("\n".join(codec.dump_line(program) for program in programs))
+    elif len(programs) > 1:
+        click.echo("\n".join(f"{program.id}  {function_name(program)}" for program in programs))
+    else:
+        cases = [case for case in tasks.cases if case.program == programs[0].id]
+        click.echo(_program(programs[0], cases, provenance=provenance))
+
+
+def function_name(program: Program) -> str:
+    """package:module:qualname."""
+    return f"{program.origin.package}:{program.origin.module}:{program.origin.qualname}"
+
+
+def _set(tasks: taskset.TaskSet) -> str:
+    manifest = tasks.manifest
+    rejections = Counter((r.stage, r.reason) for r in codec.read_jsonl(tasks.directory / "rejections.jsonl", Rejection))
+    per_program = Counter(case.program for case in tasks.cases)
+    lines = [
+        f"{manifest.name}: {len(tasks.cases)} cases of {len(tasks.programs)} programs, Python {manifest.python}, seed {manifest.seed}, {manifest.isolation}",
+        f"sha256 {tasks.sha256}, canary {manifest.canary}",
+        "",
+        "programs (cases):",
+        *(f"  {program.id}  {function_name(program)} ({per_program[program.id]})" for program in tasks.programs.values()),
+        "",
+        "not used, and why:",
+        *(f"  {count:6}  {stage}: {reason}" for (stage, reason), count in rejections.most_common()),
+    ]
+    return "\n".join(lines)
+
+
+def _program(program: Program, cases: list[Case], *, provenance: bool) -> str:
+    origin = program.origin
+    lines = [
+        f"# {function_name(program)}  {origin.package} {origin.version}, {origin.license}, {origin.path}:{origin.line}",
+        f"# program {program.id}, entry {program.entry}",
+        "",
+        program.source.rstrip(),
+        "",
+    ]
+    if provenance:
+        lines += [f"# {name}: {source}" for name, source in program.provenance.items()] + [""]
+    lines += [f"# {case.id}\n{case.call}\n# {_short(json.dumps(case.expected))}" for case in cases]
+    return "\n".join(lines)
+
+
+def _case(program: Program, case: Case) -> str:
+    return "\n".join([_program(program, [case], provenance=False), f"# runtime {json.dumps(case.runtime)}", f"# generator {case.generator}"])
+
+
+def _short(text: str, limit: int = 500) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
