@@ -1,0 +1,153 @@
+"""`exe run`: measure models on a task set; with no argument the embedded model on the default set."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import click
+
+from exe import build as builder
+from exe import taskset
+from exe.cli import build as build_verb
+from exe.cli import options, tables
+from exe.cli.progress import Bar
+from exe.errors import IncompleteError, UsageError
+from exe.taskset import TaskSet
+from runners.models import Context, open_model
+from runners.run import Progress, RunSettings, RunSummary, run
+
+EMBEDDED = "local"
+FIRST_LIMIT = 120
+FIRST_SOURCE = 1200
+"""What `exe run` with no argument asks: so many cases, of programs of at most so many characters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where:
+    """Where a run reads, writes and reports; nothing that changes its result."""
+
+    tasks: Path
+    results: Path
+    quiet: bool
+
+
+@click.command()
+@click.argument("models", nargs=-1, metavar="[MODEL]...")
+@options.set_option()
+@click.option("--samples", type=click.IntRange(min=1), default=1, show_default=True, help="Answers a case.")
+@click.option("--k", "ks", default="1", show_default=True, metavar="K[,K...]", help="Which pass@k to print.")
+@click.option("--limit", type=click.IntRange(min=0), default=None, help="At most so many cases, a seeded sample spread over functions; 0 for all.")
+@click.option("--max-source", type=click.IntRange(min=0), default=None, help="Only programs of at most so many characters; 0 for all.")
+@click.option("--kind", "kinds", default="", metavar="KIND[,KIND...]", help="Only cases of these kinds (output, error).")
+@click.option("--prompt", "style", type=click.Choice(["direct", "cot"]), default="direct", show_default=True, help="Answer alone, or reasoning first.")
+@click.option("--examples/--no-examples", default=None, help="Worked examples in the prompt (small models need them).")
+@click.option("--temperature", type=click.FloatRange(min=0), default=0.0, show_default=True)
+@click.option("--max-tokens", type=click.IntRange(min=1), default=None, help="Tokens an answer may have.")
+@click.option("--repair", type=click.IntRange(0, 1), default=1, show_default=True, help="Extra replies with the parse error.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--concurrency", type=click.IntRange(min=1), default=None, help="Requests in flight, at most.")
+@click.option("--timeout", type=click.FloatRange(min=1), default=600.0, show_default=True, help="Seconds a request.")
+@click.option("--out", default=str(options.RESULTS), show_default=True, metavar="DIR", help="Where results go.")
+@options.workers_option
+@options.unsafe_option
+@options.quiet_option
+@options.json_option
+def command(
+    models: tuple[str, ...],
+    set_name: str,
+    ks: str,
+    limit: int | None,
+    max_source: int | None,
+    kinds: str,
+    concurrency: int | None,
+    timeout: float,
+    out: str,
+    workers: int,
+    unsafe: bool,
+    quiet: bool,
+    as_json: bool,
+    **asked: object,
+) -> int:
+    """Measure models on a task set, and print pass@1 with its 95% interval.
+
+    \b
+    MODEL  local[:PATH.gguf]              the embedded model, or any GGUF file
+           openai:NAME[@BASE_URL]         OpenAI, or any server that speaks its protocol
+           replay:FILE.jsonl              recorded answers
+           baseline:null|echo, oracle     floors and ceiling
+
+    Without a MODEL it is the embedded model, on a seeded sample of the short programs, beside the echo baseline. The default set is
+    built first where it is not there yet. The same command resumes a run that was stopped.
+    """
+    first_time = not models
+    where = Where(tasks=options.set_folder(set_name), results=Path(out), quiet=quiet)
+    if first_time:
+        limit = FIRST_LIMIT if limit is None else limit
+        max_source = FIRST_SOURCE if max_source is None else max_source
+    settings = RunSettings(ks=_ks(ks), limit=limit or None, max_source=max_source or None, kinds=tuple(filter(None, kinds.split(","))), concurrency=concurrency, **asked)  # type: ignore[arg-type]
+    if not taskset.is_set(where.tasks):
+        if set_name != options.DEFAULT_SET:
+            raise UsageError(f"{where.tasks}: no task set here; `exe build SOURCE... --set {set_name}` makes one")
+        manifest = build_verb.make(builder.default_recipe(set_name), where.tasks, workers=workers, unsafe=unsafe, quiet=quiet)
+        if not as_json:
+            click.echo(build_verb.summary(where.tasks, manifest))
+    tasks = taskset.read_set(where.tasks)
+    specs = models or ("baseline:echo", EMBEDDED)
+    summaries = [(spec, _measure(spec, tasks, settings, where, timeout)) for spec in specs]
+    for spec, summary in summaries:
+        if as_json:
+            click.echo(json.dumps({"model": spec, "run": str(summary.folder), "seconds": summary.seconds, **asdict(summary.score)}))
+    if not as_json:
+        click.echo(tables.scores([(spec, summary.folder, summary.score) for spec, summary in summaries], tasks, settings))
+    incomplete = [str(summary.folder) for _, summary in summaries if not summary.score.complete]
+    if incomplete:
+        raise IncompleteError(f"incomplete: some attempts failed on the way to the model, see {', '.join(incomplete)}; the same command asks them again")
+    return 0
+
+
+def _ks(text: str) -> tuple[int, ...]:
+    try:
+        found = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise UsageError(f"--k {text}: expected whole numbers with commas between, such as 1,5") from None
+    if any(k < 1 for k in found):
+        raise UsageError(f"--k {text}: each k must be at least 1")
+    return found
+
+
+def _measure(spec: str, tasks: TaskSet, settings: RunSettings, where: Where, timeout: float) -> RunSummary:
+    """One model: opens it, runs it behind a bar, closes it."""
+    def say(text: str) -> None:
+        if not where.quiet:
+            click.echo(text, err=True)
+
+    known = {case.id: (tasks.programs[case.program], case) for case in tasks.cases}
+    model = open_model(spec, Context(cases=known, answer_format=tasks.manifest.answer_format, timeout=timeout, notify=say))
+    with closing(Bar(spec, None, unit="cases", quiet=where.quiet)) as bar:
+        done = 0
+
+        def report(now: Progress) -> None:
+            nonlocal done
+            bar.total(now.planned)
+            bar.note(_note(now))
+            bar.advance(now.done - done)
+            done = now.done
+
+        return run(model, tasks, settings, where.results, report)
+
+
+def _note(now: Progress) -> str:
+    """What stands behind the bar: tokens, cost, retries and failures, the last two only when there are some."""
+    parts = []
+    if now.input_tokens or now.output_tokens:
+        parts.append(f"{now.input_tokens:,} tokens in, {now.output_tokens:,} out")
+    if now.cost_usd is not None:
+        parts.append(f"${now.cost_usd:.4f}")
+    if now.retries:
+        parts.append(f"{now.retries} retries ({now.note})" if now.note else f"{now.retries} retries")
+    if now.failed:
+        parts.append(f"{now.failed} failed")
+    return ", ".join(parts)
