@@ -123,8 +123,11 @@ def _opened(archive: Path, limits: Limits) -> Iterator[_Opened]:
         with zipfile.ZipFile(archive) as opened:
             yield _zip_members(opened), _Reader(opened)
     elif magic[:2] == b"\x1f\x8b" or magic[:3] == b"BZh":
-        plain = gzip.open(archive, "rb") if magic[:2] == b"\x1f\x8b" else bz2.open(archive, "rb")
-        with plain, tarfile.open(fileobj=cast(IO[bytes], _Bounded(plain, packed, limits)), mode="r|") as tar:
+        decompress = gzip.open if magic[:2] == b"\x1f\x8b" else bz2.open
+        with (
+            decompress(archive, "rb") as plain,
+            tarfile.open(fileobj=cast(IO[bytes], _Bounded(plain, packed, limits)), mode="r|") as tar,
+        ):
             yield _tar_members(tar), _Reader(tar)
     else:
         raise Hostile("unsupported-archive", f"{archive.name} is neither a zip nor a gzip or bzip2 tar file")
@@ -208,7 +211,10 @@ def _write(members: Iterator[_Member], read: _Reader, into: Path, limits: Limits
                 raise Hostile("archive-bomb", f"more than {limits.written:,} bytes of Python files")
             written.append(target)
     return Unpacked(
-        written=tuple(sorted(written)), compiled=tuple(sorted(compiled)), left_out=tuple(left_out), newest=newest or None
+        written=tuple(sorted(written)),
+        compiled=tuple(sorted(compiled)),
+        left_out=tuple(left_out),
+        newest=newest or None,
     )
 
 
@@ -234,7 +240,11 @@ def checked_name(name: str, limits: Limits) -> str:
     parts = [part for part in name.split("/") if part not in {"", "."}]
     if ".." in parts:
         raise Hostile("path-traversal", f"a member is called {_show(name)}")
-    if len(name) > limits.name or len(parts) > limits.depth or any(len(part.encode("utf-8", "replace")) > limits.part for part in parts):
+    if (
+        len(name) > limits.name
+        or len(parts) > limits.depth
+        or any(len(part.encode("utf-8", "replace")) > limits.part for part in parts)
+    ):
         raise Hostile("absurd-name", f"a member's name has {len(name):,} characters in {len(parts)} parts")
     return "/".join(parts)
 

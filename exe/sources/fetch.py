@@ -29,7 +29,7 @@ import os, runpy, sys, tarfile, zipfile
 
 def stop(archive, *args, **kwargs):
     name = archive if isinstance(archive, (str, os.PathLike)) else archive.name
-    with open(sys.argv[0], "w", encoding="utf-8") as file:
+    with open(REPORT, "w", encoding="utf-8") as file:
         file.write(os.fspath(name))
     os._exit(77)
 
@@ -38,9 +38,10 @@ def forbid(event, args):
         raise PermissionError("no other process may be started while an sdist is fetched")
 
 FORBIDDEN = {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "pty.spawn"}
+REPORT = sys.argv.pop(1)
 sys.addaudithook(forbid)
 tarfile.open = tarfile.TarFile.open = zipfile.ZipFile = stop
-sys.argv = sys.argv[1:]
+sys.argv[0] = "pip"
 runpy.run_module("pip", run_name="__main__")
 """
 
@@ -81,8 +82,7 @@ def fetch(name: str, version: str | None, into: Path) -> Fetched:
 
 
 def _pip(tool: list[str], arguments: list[str], work: Path, log: Path) -> subprocess.CompletedProcess[str]:
-    # In the fetch of an sdist argv[0] is where to report the archive; argv[1:] is what pip sees.
-    command = [*tool, *(["pip"] if "-c" in tool else []), "download", "--no-deps", "--no-input", "--progress-bar", "off"]
+    command = [*tool, "download", "--no-deps", "--no-input", "--progress-bar", "off"]
     scratch = work / "tmp"
     scratch.mkdir(exist_ok=True)
     environment = {**os.environ, "TMPDIR": str(scratch), "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PYTHONUTF8": "1"}
@@ -118,7 +118,7 @@ def _address(file: str, log: Path) -> str | None:
         parts = urlsplit(url)
         if parts.path.rsplit("/", 1)[-1] == file and parts.scheme in {"http", "https"}:
             host = parts.netloc.rpartition("@")[2]
-            return urlunsplit((parts.scheme, host, parts.path, "", ""))
+            return str(urlunsplit((parts.scheme, host, parts.path, "", "")))
     return None
 
 

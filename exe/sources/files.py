@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import stat
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -64,7 +64,8 @@ def vendored_copy(path: str) -> str | None:
     parts = path.split("/")
     for index, part in enumerate(parts[:-1]):
         if part in folder_names()["vendored"]:
-            return "/".join(parts[: index + 2])
+            copy = "/".join(parts[: index + 2])
+            return None if copy.endswith("/__init__.py") else copy
     return None
 
 
@@ -88,7 +89,7 @@ def choose(package: str, root: Path, paths: Iterable[str], options: Options) -> 
     digest = hashlib.sha256()
     for path in ordered:
         if path.endswith(_COMPILED):
-            notes.one(path, "compiled", "compiled module; what it does cannot be read")
+            notes.many("compiled", path)
             continue
         if not path.endswith(".py"):
             continue
@@ -104,10 +105,12 @@ def choose(package: str, root: Path, paths: Iterable[str], options: Options) -> 
         if copy is not None and not licensed[copy]:
             notes.many("vendored", path)
             continue
-        data = _read(root / path, options.max_file_bytes, lambda reason, detail, path=path: notes.one(path, reason, detail))  # type: ignore[misc]
-        if data is not None:
-            kept.append(path)
-            digest.update(f"{path}\0{hashlib.sha256(data).hexdigest()}\n".encode())
+        data = read_regular(root / path, options.max_file_bytes)
+        if isinstance(data, Refusal):
+            notes.one(path, data.reason, data.detail)
+            continue
+        kept.append(path)
+        digest.update(f"{path}\0{hashlib.sha256(data).hexdigest()}\n".encode())
     return Chosen(files=tuple(kept), sha256=digest.hexdigest(), notes=notes.rejections())
 
 
@@ -116,19 +119,25 @@ def _importable(path: str) -> bool:
     return all(part.isidentifier() for part in (*folders, name.removesuffix(".py")))
 
 
-def _read(path: Path, limit: int, note: Callable[[str, str], None]) -> bytes | None:
-    """The bytes of a regular file of at most `limit` bytes; otherwise None, and the reason is noted."""
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a file is not read."""
+
+    reason: str
+    detail: str
+
+
+def read_regular(path: Path, limit: int) -> bytes | Refusal:
+    """The bytes of a regular file (not of a link) of at most `limit` bytes."""
     try:
         status = path.lstat()
         if not stat.S_ISREG(status.st_mode):
-            note("not-regular", "a link or a special file")
-        elif status.st_size > limit:
-            note("too-large", f"{status.st_size:,} bytes, the limit is {limit:,}")
-        else:
-            return path.read_bytes()
+            return Refusal("not-regular", "a link or a special file")
+        if status.st_size > limit:
+            return Refusal("too-large", f"{status.st_size:,} bytes, the limit is {limit:,}")
+        return path.read_bytes()
     except OSError as error:
-        note("unreadable", error.strerror or type(error).__name__)
-    return None
+        return Refusal("unreadable", error.strerror or type(error).__name__)
 
 
 def license_texts(root: Path, paths: Iterable[str]) -> list[str]:
@@ -136,8 +145,8 @@ def license_texts(root: Path, paths: Iterable[str]) -> list[str]:
     texts: list[str] = []
     for path in paths:
         if is_license(path):
-            data = _read(root / path, _LARGEST_LICENSE, lambda _reason, _detail: None)
-            if data is not None:
+            data = read_regular(root / path, _LARGEST_LICENSE)
+            if isinstance(data, bytes):
                 texts.append(data.decode("utf-8", "replace"))
     return texts
 
@@ -151,13 +160,17 @@ def _own_license(root: Path, copy: str, paths: list[str]) -> bool:
     name = name.removesuffix(".py")
     for path in paths:
         if path.startswith(f"{folder}/{name}") and path.endswith(".dist-info/METADATA"):
-            data = _read(root / path, _LARGEST_LICENSE, lambda _reason, _detail: None)
-            if data is not None:
+            data = read_regular(root / path, _LARGEST_LICENSE)
+            if isinstance(data, bytes):
                 told = from_core(data)
                 stated = read_license(told.license_expression, told.classifiers, told.license)
                 if permissive(stated.expression):
                     return True
-    inside = [p for p in paths if p.startswith(f"{folder}/{name}/") or f"/{folder}/{name}/" in p or p.startswith(f"{folder}/{name}.")]
+    inside = [
+        p
+        for p in paths
+        if p.startswith(f"{folder}/{name}/") or f"/{folder}/{name}/" in p or p.startswith(f"{folder}/{name}.")
+    ]
     return any(permissive(recognise(text)) for text in license_texts(root, inside))
 
 

@@ -103,7 +103,9 @@ def _download(name: str, version: str | None, cache: Path, entry: Path) -> _Arte
         os.replace(fetched.path, folder / artefact.file)
         _remember(entry, artefact, Path(scratch))
         if version is None:
-            _remember(entry.with_name(f"{_version_of(artefact.file, name)}-{_INTERPRETER}.json"), artefact, Path(scratch))
+            _remember(
+                entry.with_name(f"{_version_of(artefact.file, name)}-{_INTERPRETER}.json"), artefact, Path(scratch)
+            )
     return artefact
 
 
@@ -151,9 +153,7 @@ def _unpacked(cache: Path, artefact: _Artefact) -> tuple[Path, Unpacked]:
     return final / "tree", seen
 
 
-def _read_wheel(
-    tree: Path, seen: Unpacked, name: str, requirement: str, options: Options
-) -> list[Package | Rejection]:
+def _read_wheel(tree: Path, seen: Unpacked, name: str, requirement: str, options: Options) -> list[Package | Rejection]:
     own = [path for path in seen.written if path.split("/")[0].endswith(".dist-info")]
     found = [path for path in own if path.endswith(".dist-info/METADATA") and path.count("/") == 1]
     if len(found) != 1:
@@ -182,9 +182,7 @@ def _read_wheel(
     return [package, *chosen.notes]
 
 
-def _read_sdist(
-    tree: Path, seen: Unpacked, name: str, requirement: str, options: Options
-) -> list[Package | Rejection]:
+def _read_sdist(tree: Path, seen: Unpacked, name: str, requirement: str, options: Options) -> list[Package | Rejection]:
     tops = sorted({path.split("/")[0] for path in seen.written})
     if len(tops) != 1 or not (tree / tops[0] / "PKG-INFO").is_file():
         detail = "an sdist is one folder with PKG-INFO in it"

@@ -64,7 +64,10 @@ def _read(name: str, distribution: Distribution, options: Options) -> list[Packa
     if not told.version:
         return [_rejection(name, "metadata", "METADATA names no version")]
     root = Path(str(distribution.locate_file(""))).resolve()
-    paths = _recorded(record)
+    try:
+        paths = _recorded(record)
+    except csv.Error as error:
+        return [_rejection(name, "metadata", f"RECORD cannot be read: {error}")]
     own = [path for path in paths if path.split("/")[0].endswith(".dist-info")]
     stated = read_license(told.license_expression, told.classifiers, told.license, license_texts(root, own))
     refused = license_rejection(name, stated.expression, stated.reason, options)

@@ -20,7 +20,9 @@ from packaging.licenses import InvalidLicenseExpression, canonicalize_license_ex
 
 _SHORT = 120  # characters of a License text that names a licence rather than quoting it
 _LONGEST = 1000  # characters of an expression; the longest one seen in earnest has under 300
-_WORDS = frozenset("the license licence licensed software version under open source style revised".split())
+_WORDS = frozenset(
+    ["the", "license", "licence", "licensed", "software", "version", "under", "open", "source", "style", "revised"]
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

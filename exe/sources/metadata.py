@@ -128,7 +128,9 @@ _LABELS = (
     "source", "source code", "sourcecode", "sources", "repository", "repo", "code", "github", "gitlab", "git",
     "any other label", "homepage",
 )  # fmt: skip
-_FORGES = re.compile(r"(www\.)?(github\.com|gitlab\.[\w.-]+|bitbucket\.org|codeberg\.org|gitee\.com|opendev\.org)|git\.sr\.ht")
+_FORGES = re.compile(
+    r"(www\.)?(github\.com|gitlab\.[\w.-]+|bitbucket\.org|codeberg\.org|gitee\.com|opendev\.org)|git\.sr\.ht"
+)
 _NOT_OWNERS = frozenset({"sponsors", "orgs", "apps", "users", "topics", "marketplace", "features", "about"})
 
 
