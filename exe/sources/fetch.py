@@ -1,0 +1,152 @@
+"""One artefact from the package index, through pip: a wheel, else an sdist of which no code is run.
+
+pip is the client, so that its own settings hold (index, credentials, certificates, proxies, PIP_* variables). Given an
+sdist, pip would go on to run its build backend for metadata; `_ONLY_FETCH` keeps it from that in two ways: pip ends at
+the moment at which it would open the complete, hash-checked archive, and an audit hook (PEP 578) forbids the process to
+start any other, which is the only way in which pip runs a backend.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+from packaging.utils import canonicalize_name
+
+from exe.errors import SourceError
+
+_SECONDS = 900  # for one artefact; pip has shorter limits of its own for a silent connection
+_STOPPED = 77
+
+_ONLY_FETCH = """\
+import os, runpy, sys, tarfile, zipfile
+
+def stop(archive, *args, **kwargs):
+    name = archive if isinstance(archive, (str, os.PathLike)) else archive.name
+    with open(REPORT, "w", encoding="utf-8") as file:
+        file.write(os.fspath(name))
+    os._exit(77)
+
+def forbid(event, args):
+    if event in FORBIDDEN:
+        raise PermissionError("no other process may be started while an sdist is fetched")
+
+FORBIDDEN = {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "pty.spawn"}
+REPORT = sys.argv.pop(1)
+sys.addaudithook(forbid)
+tarfile.open = tarfile.TarFile.open = zipfile.ZipFile = stop
+sys.argv[0] = "pip"
+runpy.run_module("pip", run_name="__main__")
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """A downloaded file and the address it came from, without credentials; None where that is a local file."""
+
+    path: Path
+    url: str | None
+
+
+def fetch(name: str, version: str | None, into: Path) -> Fetched:
+    """Download a wheel of `name`, or its sdist where no wheel fits, into the folder `into`.
+
+    Raises SourceError, in one line: pip is missing, the index cannot be reached, or it has no such package or version.
+    """
+    requirement = name if version is None else f"{name}=={version}"
+    with tempfile.TemporaryDirectory(prefix="exe-fetch-", dir=into) as scratch:
+        work = Path(scratch)
+        log = work / "pip.log"
+        tool = [sys.executable, "-m", "pip"]
+        done = _pip(tool, ["--only-binary", ":all:", "--dest", str(work / "wheel"), requirement], work, log)
+        wheels = sorted((work / "wheel").glob("*.whl")) if done.returncode == 0 else []
+        if wheels:
+            return _keep(wheels[0], into, log)
+        _check_reached(requirement, done, log)
+        log.unlink(missing_ok=True)
+        report = work / "archive"
+        report.touch()
+        tool = [sys.executable, "-c", _ONLY_FETCH, str(report)]
+        done = _pip(tool, ["--no-binary", ":all:", "--dest", str(work / "sdist"), requirement], work, log)
+        told = report.read_text("utf-8")
+        if done.returncode == _STOPPED and told:
+            return _keep(Path(told), into, log)
+        _check_reached(requirement, done, log)
+        raise SourceError(_not_there(requirement, name, done, log))
+
+
+def _pip(tool: list[str], arguments: list[str], work: Path, log: Path) -> subprocess.CompletedProcess[str]:
+    command = [*tool, "download", "--no-deps", "--no-input", "--progress-bar", "off"]
+    scratch = work / "tmp"
+    scratch.mkdir(exist_ok=True)
+    environment = {**os.environ, "TMPDIR": str(scratch), "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PYTHONUTF8": "1"}
+    try:
+        return subprocess.run(
+            [*command, "--log", str(log), *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_SECONDS,
+            env=environment,
+            cwd=work,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise SourceError(f"pypi:{arguments[-1]}: pip did not finish within {_SECONDS} s; try again") from None
+
+
+def _keep(archive: Path, into: Path, log: Path) -> Fetched:
+    """Move (or, from a local index, copy) the archive out of the scratch folder."""
+    target = into / archive.name
+    if into in archive.parents:
+        os.replace(archive, target)
+    else:
+        target.write_bytes(archive.read_bytes())
+    return Fetched(path=target, url=_address(archive.name, log))
+
+
+def _address(file: str, log: Path) -> str | None:
+    """Where pip found the file, by its log; without user, password, query and fragment."""
+    for url in re.findall(r"Found link (\S+) \(from", log.read_text("utf-8", "replace")):
+        parts = urlsplit(url)
+        if parts.path.rsplit("/", 1)[-1] == file and parts.scheme in {"http", "https"}:
+            host = parts.netloc.rpartition("@")[2]
+            return str(urlunsplit((parts.scheme, host, parts.path, "", "")))
+    return None
+
+
+def _check_reached(requirement: str, done: subprocess.CompletedProcess[str], log: Path) -> None:
+    """Raise SourceError where the failure is not the package's: no pip, no network."""
+    if "No module named pip" in done.stderr:
+        raise SourceError(f"pypi:{requirement}: this environment has no pip; run: python -m ensurepip")
+    text = log.read_text("utf-8", "replace") if log.exists() else ""
+    trouble = re.search(r"Could not fetch URL (\S+): (.+?)(?: - skipping)?$", text, re.MULTILINE)
+    if trouble and not re.search(r"\b40[34]\b|\b410\b", trouble[2]):
+        host = urlsplit(trouble[1]).hostname or "the index"
+        raise SourceError(f"pypi:{requirement}: cannot reach {host}: {_one_line(trouble[2])}")
+    if re.search(r"NewConnectionError|ConnectTimeoutError|ReadTimeoutError|ProxyError|SSLError", text + done.stderr):
+        raise SourceError(f"pypi:{requirement}: the connection to the index failed; check the network and try again")
+
+
+def _not_there(requirement: str, name: str, done: subprocess.CompletedProcess[str], log: Path) -> str:
+    text = log.read_text("utf-8", "replace") if log.exists() else ""
+    known = re.search(r"\(from versions: (.*?)\)", text + done.stderr, re.DOTALL)
+    if known and known[1].strip() not in {"", "none"}:
+        newest = known[1].split(",")[-1].strip()
+        return f"pypi:{requirement}: no such version for this Python; the newest one is {newest}"
+    if known:
+        return f"pypi:{requirement}: the index has no package {canonicalize_name(name)} for this Python"
+    last = [line for line in done.stderr.splitlines() if line.strip()]
+    return f"pypi:{requirement}: pip could not download it: {_one_line(last[-1]) if last else 'no reason given'}"
+
+
+def _one_line(text: str) -> str:
+    flat = re.sub(r"//[^/@\s]+@", "//", " ".join(text.split()))
+    return flat if len(flat) <= 160 else flat[:157] + "..."
