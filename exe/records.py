@@ -179,7 +179,8 @@ class Outcome:
 
     `plain` is `{"value": …}` or `{"error": {"code", "message"}}` as shown to models, `typed` its exact twin; both are
     None for the other statuses. `unstable` names text in the result that cannot be stable (an address, a temp path).
-    `runtime` holds counts only, never times; `cpu_seconds` is kept out of every hash.
+    `runtime` holds counts only, never times; `cpu_seconds` is kept out of every hash. `lines` are the lines of the
+    program's source that a traced run executed.
     """
 
     status: OutcomeStatus
@@ -189,6 +190,7 @@ class Outcome:
     unstable: str | None = None
     mutates_arguments: bool | None = None
     runtime: dict[str, int] = field(default_factory=dict)
+    lines: tuple[int, ...] = ()
     cpu_seconds: float | None = None
 
 

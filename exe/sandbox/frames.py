@@ -1,0 +1,100 @@
+"""Length-prefixed JSON frames over pipes: the one wire format of the sandbox, on both sides."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+HEADER = struct.Struct(">I")
+READ_SIZE = 1 << 18
+
+
+class FrameError(ValueError):
+    """Bytes that are not a frame we can accept: too long, or not the JSON of an object."""
+
+
+def pack(payload: bytes) -> bytes:
+    """`payload` behind its length: four bytes, big-endian."""
+    return HEADER.pack(len(payload)) + payload
+
+
+def dump(message: dict[str, Any]) -> bytes:
+    """One message as a frame: UTF-8 JSON, ASCII only."""
+    return pack(json.dumps(message, ensure_ascii=True, separators=(",", ":")).encode("ascii"))
+
+
+def load(payload: bytes) -> dict[str, Any]:
+    """The message in a frame's payload. Integers of any size are exact, whatever the interpreter's digit limit."""
+    try:
+        message = json.loads(payload, parse_int=parse_int)
+    except (ValueError, RecursionError) as error:
+        raise FrameError(f"not JSON: {type(error).__name__}: {error}") from None
+    if not isinstance(message, dict):
+        raise FrameError("not a JSON object")
+    return message
+
+
+def parse_int(text: str, chunk: int = 4000) -> int:
+    """`int(text)` without the interpreter's limit on the number of digits, by halves."""
+    digits = text.lstrip("-")
+    if len(digits) <= chunk:
+        return int(text)
+    half = len(digits) // 2
+    value = parse_int(digits[:-half], chunk) * 10**half + parse_int(digits[-half:], chunk)
+    return -value if text.startswith("-") else value
+
+
+class Reader:
+    """Collects bytes and cuts them into payloads; refuses a frame longer than `limit` bytes before reading it."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.pending = bytearray()
+
+    def feed(self, data: bytes) -> None:
+        """Take over bytes that arrived."""
+        self.pending += data
+
+    def frames(self) -> Iterator[bytes]:
+        """The complete payloads that have arrived; raises FrameError on one that is too long."""
+        while len(self.pending) >= HEADER.size:
+            (length,) = HEADER.unpack_from(self.pending)
+            if length > self.limit:
+                raise FrameError(f"frame of {length} bytes, limit {self.limit}")
+            end = HEADER.size + length
+            if len(self.pending) < end:
+                return
+            payload = bytes(self.pending[HEADER.size : end])
+            del self.pending[:end]
+            yield payload
+
+
+def read_frame(descriptor: int, limit: int) -> bytes | None:
+    """One payload from a blocking descriptor; None at its end. Raises FrameError when too long."""
+    header = _read_exactly(descriptor, HEADER.size)
+    if header is None:
+        return None
+    (length,) = HEADER.unpack(header)
+    if length > limit:
+        raise FrameError(f"frame of {length} bytes, limit {limit}")
+    return _read_exactly(descriptor, length)
+
+
+def _read_exactly(descriptor: int, size: int) -> bytes | None:
+    parts = bytearray()
+    while len(parts) < size:
+        data = os.read(descriptor, min(size - len(parts), READ_SIZE))
+        if not data:
+            return None
+        parts += data
+    return bytes(parts)
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write everything to a blocking descriptor."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]

@@ -1,0 +1,431 @@
+"""Runs inside the sandbox: a zygote that forks one process for each call. This docstring is the wire protocol.
+
+Every frame is four bytes of length, big-endian, and that many bytes. The host writes to stdin, reads from stdout.
+
+host → zygote, first: one JSON object
+    {"limits": {…}, "seccomp": bool, "landlock": [readable paths] or null, "drop_root": bool, "attack": bool}
+zygote → host, first: one JSON object
+    {"ready": true, "python": "3.11.7", "seccomp": bool, "landlock": ABI version or 0, "holes": [attack, …]}
+    `holes` names the attacks that went through; it is empty unless `attack` was asked for, or a wall is missing.
+host → zygote, then: one JSON object a job
+    {"id": int, "source": str, "calls": [str, …], "trace": bool}
+zygote → host: one frame for each call, in order, of three lines
+    {"id": int, "call": int, "cpu": seconds, "forged": bool}     written by the zygote
+    {"status", "plain", "typed", "detail", "unstable", "mutates_arguments"}     written by the child, or for it
+    {"metrics": {…}, "lines": […]} or {}     of the traced run
+    Only the first line is the zygote's word. The others may be any bytes; the host checks them.
+child → zygote, over a pipe of its own: nonce (16 bytes), kind (one byte), length (four bytes), payload
+    C the compiled program, for the next children; V an outcome that is a value or an error; R any other outcome;
+    T what a traced run counted. Exactly one of V, R, T ends the stream; anything else is `forged`.
+End of stdin ends the zygote and with it the sandbox.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import importlib
+import importlib.abc
+import importlib.machinery
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from exe.sandbox import child, frames
+
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_PRIVATE = ("exe", "json", "base64")
+_WARM = ("json", "base64", "collections", "dataclasses", "datetime", "enum", "functools", "itertools", "math", "re",
+         "string", "typing")  # fmt: skip
+_NONCE = 16
+_HEADER = _NONCE + 1 + 4
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_GRACE = 0.05  # seconds for a child that has reported to end by itself
+
+
+class _PrivateLoader(importlib.machinery.SourceFileLoader):
+    """Executes a module with builtins of its own, which no program can replace."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        code = self.get_code(module.__name__)
+        if code is None:
+            raise ImportError(f"no code for {module.__name__}")
+        module.__dict__["__builtins__"] = _BUILTINS
+        exec(code, module.__dict__)  # noqa: S102 - our own modules
+
+
+class _PrivateFinder(importlib.abc.MetaPathFinder):
+    """Finds the harness's own modules, and private copies of what it uses of the standard library."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname.partition(".")[0] not in _PRIVATE:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
+        if spec is not None and isinstance(spec.loader, importlib.machinery.SourceFileLoader):
+            spec.loader = _PrivateLoader(spec.loader.name, spec.loader.path)
+        return spec
+
+
+_BUILTINS = dict(vars(builtins))
+
+
+def _import_harness() -> tuple[ModuleType, ...]:
+    """Import our modules, then take them out of reach of `import`; `sys.path` ends as it began."""
+    finder = _PrivateFinder()
+    sys.meta_path.insert(0, finder)
+    sys.path.insert(0, _ROOT)
+    names = ("child", "frames", "landlock", "recursion", "seccomp", "tripwire")
+    modules = tuple(importlib.import_module(f"exe.sandbox.{name}") for name in names)
+    sys.path.remove(_ROOT)
+    sys.meta_path.remove(finder)
+    _forget((*_PRIVATE, "ctypes", "_ctypes"))
+    return modules
+
+
+def _forget(roots: tuple[str, ...]) -> None:
+    """Take packages out of `sys.modules`: a program that imports them gets copies of its own."""
+    for name in [name for name in sys.modules if name.partition(".")[0] in roots]:
+        del sys.modules[name]
+
+
+class Zygote:
+    """One worker: reads jobs, forks a child for each call, watches it, forwards its frame."""
+
+    def __init__(self, channel: tuple[int, int], modules: tuple[ModuleType, ...]) -> None:
+        self.requests, self.replies = channel
+        self.child: Any
+        self.frames: Any
+        self.child, self.frames, landlock, self.recursion, seccomp, tripwire = modules
+        self.landlock: Any = landlock
+        self.seccomp: Any = seccomp
+        self.tripwire = tripwire.Tripwire()
+        self.confine: Any = lambda: None
+        self.limits: dict[str, Any] = {}
+
+    def start(self) -> None:
+        """Read the hello frame, raise the walls, warm up, say ready."""
+        payload = self.frames.read_frame(self.requests, 1 << 20)
+        if payload is None:
+            raise SystemExit(0)
+        hello = self.frames.load(payload)
+        self.limits = hello["limits"]
+        landlock_abi = self._raise_walls(hello)
+        self.tripwire.install()
+        self.recursion.calibrate()
+        _warm_up(self.child)
+        holes = self._attack() if hello["attack"] else []
+        version = "{}.{}.{}".format(*sys.version_info[:3])
+        ready = {
+            "ready": True,
+            "python": version,
+            "seccomp": hello["seccomp"],
+            "landlock": landlock_abi,
+            "holes": holes,
+        }
+        self.frames.write_all(self.replies, self.frames.dump(ready))
+
+    def _raise_walls(self, hello: dict[str, Any]) -> int:
+        import resource
+
+        for which, amount in (
+            (resource.RLIMIT_CORE, 0),
+            (resource.RLIMIT_NOFILE, 64),
+            (resource.RLIMIT_MEMLOCK, 0),
+            (resource.RLIMIT_STACK, self.limits["stack_bytes"]),
+        ):
+            self.child._lower(which, amount, amount)
+        if hello["drop_root"]:
+            _drop_root()
+        libc = _die_with_parent()
+        if not hello["seccomp"] and libc is not None:
+            libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        abi = 0
+        if hello["landlock"] is not None:
+            abi = self.landlock.restrict(hello["landlock"])
+            if abi == 0:
+                raise OSError("this kernel has no Landlock")
+        zygote_pid = os.getpid()
+        tighten = self.seccomp.Loader(self.seccomp.assemble(zygote=False)) if hello["seccomp"] else None
+
+        def confine() -> None:
+            if libc is not None:
+                libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+                if os.getppid() != zygote_pid:
+                    os._exit(71)
+            if tighten is not None:
+                tighten()
+
+        self.confine = confine
+        if hello["seccomp"]:
+            self.seccomp.Loader(self.seccomp.assemble(zygote=True))()
+        return int(abi)
+
+    def _attack(self) -> list[str]:
+        """Fork a child behind all walls, without the tripwire, that tries to do harm; what it managed to do."""
+        read, write = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                os.close(read)
+                self.child.set_limits(self.limits)
+                self.confine()
+                os.write(write, ",".join(_holes()).encode())
+            finally:
+                os._exit(0)
+        os.close(write)
+        found = b""
+        while data := os.read(read, 4096):
+            found += data
+        os.close(read)
+        _, status = os.waitpid(pid, 0)
+        return [*filter(None, found.decode().split(",")), *(["the attack did not end"] if status else [])]
+
+    def serve(self) -> None:
+        """Work until stdin ends."""
+        while (
+            payload := self.frames.read_frame(self.requests, self.limits["source_bytes"] * 8 + (1 << 20))
+        ) is not None:
+            job = self.frames.load(payload)
+            code: bytes | None = None
+            for index, call in enumerate(job["calls"]):
+                task = self._task(job, call, code, want=code is None and len(job["calls"]) > index + 1)
+                cpu, forged, found = self.fork(task)
+                code = found.get(b"C", code)
+                outcome = found.get(b"V") or found.get(b"R") or self.child.dumps(found["outcome"])
+                trace = b"{}"
+                if job["trace"] and b"V" in found:
+                    traced = self._task(job, call, code, want=False, trace=True)
+                    trace = self.fork(traced)[2].get(b"T", b"{}")
+                header = self.child.dumps({"id": job["id"], "call": index, "cpu": round(cpu, 6), "forged": forged})
+                reply = self.frames.pack(b"\n".join((header, outcome, trace)))
+                self.frames.write_all(self.replies, reply)
+
+    def _task(self, job: dict[str, Any], call: str, code: bytes | None, *, want: bool, trace: bool = False) -> Any:
+        return self.child.Task(
+            source=job["source"], call=call, code=code, want_code=want, trace=trace, limits=self.limits
+        )
+
+    def fork(self, task: Any) -> tuple[float, bool, dict[Any, Any]]:
+        """Run one task in a child: CPU seconds, whether its reply is forged, and its frames by kind.
+
+        Where there is no reply, the key "outcome" holds what became of the child.
+        """
+        nonce = os.urandom(_NONCE)
+        read, write = os.pipe()
+        output = _sink()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                os.setpgid(0, 0)
+                os.dup2(output, 1)
+                os.dup2(output, 2)
+                for descriptor in (read, output, self.requests, self.replies):
+                    os.close(descriptor)
+                self.child.run(task, self.child.Reporter(write, nonce), self.tripwire, self.confine)
+            finally:
+                os._exit(72)
+        os.close(write)
+        os.close(output)
+        data, verdict = self._listen(pid, read)
+        os.close(read)
+        status, cpu, lingered = _reap(pid, kill=verdict is not None)
+        if lingered:
+            verdict = "crashed", "closed its channel and went on"
+        found = _parse(data, nonce)
+        if verdict is not None:
+            return cpu, False, {**_code_only(found), "outcome": self.child.failure(*verdict)}
+        if found is None or (data and not os.WIFEXITED(status)):
+            ended = _ended(status, cpu, self.limits["cpu_seconds"])
+            if ended is not None:
+                return cpu, False, {"outcome": self.child.failure(*ended)}
+            return cpu, True, {"outcome": self.child.failure("forged", "bytes that our worker does not write")}
+        if not any(kind in found for kind in (b"V", b"R", b"T")):
+            gone = _ended(status, cpu, self.limits["cpu_seconds"]) or (
+                "crashed",
+                f"ended with status {os.WEXITSTATUS(status)} and no result",
+            )
+            return cpu, False, {**_code_only(found), "outcome": self.child.failure(*gone)}
+        return cpu, False, found
+
+    def _listen(self, pid: int, read: int) -> tuple[bytes, tuple[str, str] | None]:
+        """All that the child writes until it ends, within its time; the second item is why it must be killed."""
+        deadline = time.monotonic() + self.limits["wall_seconds"]
+        ceiling = 16 * self.limits["result_bytes"] + 24 * self.limits["source_bytes"] + (1 << 20)
+        poll = select.poll()
+        poll.register(read, select.POLLIN)
+        poll.register(self.requests, 0)  # only that the host hung up
+        parts = bytearray()
+        while True:
+            left = deadline - time.monotonic()
+            events = poll.poll(max(0, int(left * 1000) + 1)) if left > 0 else []
+            if not events:
+                return bytes(parts), ("timeout", f"more than {self.limits['wall_seconds']} s of wall clock")
+            if any(descriptor == self.requests for descriptor, _ in events):
+                os.kill(pid, signal.SIGKILL)
+                os._exit(0)
+            data = os.read(read, 1 << 18)
+            if not data:
+                return bytes(parts), None
+            parts += data
+            if len(parts) > ceiling:
+                return b"", ("overflow", f"reply of more than {ceiling} bytes")
+
+
+def _parse(data: bytes, nonce: bytes) -> dict[Any, Any] | None:
+    """The frames of a child by kind; None when the stream is not C? (V | R | T), each with the nonce."""
+    found: dict[Any, Any] = {}
+    at = 0
+    while at < len(data):
+        if data[at : at + _NONCE] != nonce or at + _HEADER > len(data):
+            return None
+        kind = data[at + _NONCE : at + _NONCE + 1]
+        end = at + _HEADER + int.from_bytes(data[at + _NONCE + 1 : at + _HEADER], "big")
+        if end > len(data) or kind in found or any(final in found for final in (b"V", b"R", b"T")):
+            return None
+        if kind not in (b"C", b"V", b"R", b"T") or b"\n" in data[at + _HEADER : end] and kind != b"C":
+            return None
+        found[kind] = data[at + _HEADER : end]
+        at = end
+    return found
+
+
+def _code_only(found: dict[Any, Any] | None) -> dict[Any, Any]:
+    return {b"C": found[b"C"]} if found and b"C" in found else {}
+
+
+def _ended(status: int, cpu: float, cpu_limit: float) -> tuple[str, str] | None:
+    """What a death by signal means; None when the process ended by itself."""
+    if not os.WIFSIGNALED(status):
+        return None
+    number = os.WTERMSIG(status)
+    if number == signal.SIGXCPU:
+        return "timeout", "more CPU time than the limit"
+    if number == signal.SIGKILL and cpu >= cpu_limit:
+        return "timeout", "killed: more CPU time than the limit, its warning ignored"
+    if number == signal.SIGKILL:
+        return "memory", "killed by the kernel"
+    if number == signal.SIGXFSZ:
+        return "overflow", "more output than the limit"
+    return "crashed", signal.Signals(number).name
+
+
+def _reap(pid: int, *, kill: bool) -> tuple[int, float, bool]:
+    """End a child and all that it may have left: its status, CPU seconds, whether it lingered after closing its pipe."""
+    if kill:
+        os.kill(pid, signal.SIGKILL)
+    limit = time.monotonic() + _GRACE
+    lingered = False
+    found = 0
+    while not found:
+        found, status, usage = os.wait4(pid, 0 if kill or lingered else os.WNOHANG)
+        if not found and time.monotonic() > limit:
+            lingered = True
+            os.kill(pid, signal.SIGKILL)
+        elif not found:
+            time.sleep(0.0001)
+    cpu = usage.ru_utime + usage.ru_stime
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG) != (0, 0):
+            continue
+    return status, cpu, lingered
+
+
+def _sink() -> int:
+    """Where a program's output goes: memory, bounded by the file-size limit, never read."""
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("output")
+    return os.open(os.devnull, os.O_WRONLY)
+
+
+def _drop_root() -> None:
+    """Become nobody, where root can and nobody could still read the standard library."""
+    if os.geteuid() != 0:
+        return
+    os.setgroups([])
+    os.setegid(65534)
+    os.seteuid(65534)
+    readable = os.access(os.__file__, os.R_OK, effective_ids=os.access in os.supports_effective_ids)
+    readable = readable and os.access(__file__, os.R_OK, effective_ids=os.access in os.supports_effective_ids)
+    os.seteuid(0)
+    os.setegid(0)
+    if readable:
+        os.setgid(65534)
+        os.setuid(65534)
+
+
+def _die_with_parent() -> Any:
+    """Ask the kernel to kill this process with its parent; the C library, None where it has no prctl."""
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    _forget(("ctypes", "_ctypes"))
+    if not hasattr(libc, "prctl"):
+        return None
+    libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+    return libc
+
+
+def _warm_up(child_module: Any) -> None:
+    """Import what programs import, run the encoder once, then keep the collector off all that exists."""
+    import gc
+
+    for name in _WARM:
+        importlib.import_module(name)
+    child_module.split_call("f(1, a=[2])")
+    child_module.value_outcome([{"a": (1, 2.5, None)}, {3}], 1 << 20)
+    child_module.error_outcome(ValueError("x"))
+    gc.collect()
+    gc.freeze()
+
+
+def _holes() -> list[str]:
+    """Attacks by system call, made with nothing but the walls in the way; the names of those that went through."""
+    import socket
+
+    found = []
+    for name, attack in (
+        ("write a file", lambda: os.open("/tmp/hole", os.O_WRONLY | os.O_CREAT)),
+        ("write a file in the root", lambda: os.open("/hole", os.O_WRONLY | os.O_CREAT)),
+        ("make a folder", lambda: os.mkdir("/tmp/hole")),
+        ("open a socket", lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM)),
+        ("open a unix socket", lambda: socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)),
+        ("fork", os.fork),
+        ("run a program", lambda: os.execv(sys.executable, [sys.executable, "-c", "print('hole')"])),
+        ("signal the parent", lambda: os.kill(os.getppid(), 0)),
+        ("read the parent's environment", lambda: os.open(f"/proc/{os.getppid()}/environ", os.O_RDONLY)),
+        ("read the password file", lambda: os.open("/etc/passwd", os.O_RDONLY)),
+    ):
+        try:
+            attack()
+        except OSError:
+            continue
+        found.append(name)
+    return found
+
+
+def main() -> None:
+    """Take the channel away from stdin and stdout, then serve."""
+    requests, replies = os.dup(0), os.dup(1)
+    nothing, write = os.pipe()
+    os.close(write)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    zygote = Zygote((requests, replies), _import_harness())
+    zygote.start()
+    zygote.serve()
+
+
+if __name__ == "__main__":
+    main()
