@@ -1,0 +1,279 @@
+"""What a program's own text says about its inputs: constants, dict keys, patterns, tests on parameters, examples."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+MAX_EACH = 120  # constants of one kind
+MAX_TEXT = 80  # characters of a mined string
+MAX_EXAMPLES = 30
+
+_RE_FUNCTIONS = frozenset(("compile", "match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"))
+_TEXT_TESTS = frozenset(
+    ("startswith", "endswith", "split", "rsplit", "strip", "lstrip", "rstrip", "partition", "rpartition", "find", "index",
+     "replace", "count", "removeprefix", "removesuffix", "join")
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A call in a docstring, its arguments as literal values."""
+
+    positional: tuple[Any, ...]
+    keywords: tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """Constants mined from a program, the entry's own first; `by_name` by the variable that they are tested against."""
+
+    strings: tuple[str, ...] = ()
+    integers: tuple[int, ...] = ()
+    floats: tuple[float, ...] = ()
+    keys: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+    by_name: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    keys_by_name: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    examples: tuple[Example, ...] = ()
+
+
+def mine(source: str, entry: str) -> Hints:
+    """Read the hints in a program's text. Raises SyntaxError where it is no Python."""
+    tree = ast.parse(source)
+    entry_node = find_entry(tree, entry)
+    miner = _Miner(_tables(tree))
+    if entry_node is not None:
+        miner.visit(entry_node)
+    for statement in tree.body:
+        miner.visit(statement)
+    return Hints(
+        strings=_distinct(miner.strings),
+        integers=_distinct(miner.integers),
+        floats=_distinct(miner.floats),
+        keys=_distinct(miner.keys),
+        patterns=_distinct(miner.patterns)[:20],
+        by_name={name: _distinct(values) for name, values in miner.by_name.items()},
+        keys_by_name={name: _distinct(values) for name, values in miner.keys_by_name.items()},
+        examples=tuple(_examples(tree, entry_node, entry)),
+    )
+
+
+def find_entry(tree: ast.Module, entry: str) -> ast.FunctionDef | None:
+    """The definition of `f` or `Class.f` in a program, the last one where there are several."""
+    body: list[ast.stmt] = tree.body
+    *owners, name = entry.split(".")
+    for owner in owners:
+        classes = [node for node in _flat(body) if isinstance(node, ast.ClassDef) and node.name == owner]
+        if not classes:
+            return None
+        body = classes[-1].body
+    found = [node for node in _flat(body) if isinstance(node, ast.FunctionDef) and node.name == name]
+    return found[-1] if found else None
+
+
+def _flat(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    for node in body:
+        yield node
+        if isinstance(node, ast.If | ast.Try | ast.With):
+            yield from _flat(child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt))
+
+
+def _distinct(values: list[Any]) -> tuple[Any, ...]:
+    """First occurrences, in order, `1` and `True` and `1.0` apart."""
+    return tuple({(type(value), repr(value)): value for value in values}.values())[:MAX_EACH]
+
+
+def _tables(tree: ast.Module) -> dict[str, list[Any]]:
+    """Module-level names bound to a display or a set call of constants → those constants (a dict's keys)."""
+    tables: dict[str, list[Any]] = {}
+    for statement in tree.body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                tables[name] = _constants_in(value)
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                tables[name] = _constants_in(value)
+    return tables
+
+
+def _constants_in(node: ast.expr) -> list[Any]:
+    match node:
+        case ast.Dict(keys=keys):
+            return [value for key in keys[:MAX_EACH] if key is not None for value in _constant(key)]
+        case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
+            return [value for item in items[:MAX_EACH] for value in _constant(item)]
+        case ast.Call(func=ast.Name(id="frozenset" | "set" | "dict" | "tuple" | "list"), args=[inner]):
+            return _constants_in(inner)
+        case _:
+            return _constant(node)
+
+
+def _constant(node: ast.expr) -> list[Any]:
+    match node:
+        case ast.Constant(value=str() | int() | float() as value):
+            return [value] if not isinstance(value, str) or len(value) <= MAX_TEXT else []
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+            return [-value]
+        case _:
+            return []
+
+
+class _Miner(ast.NodeVisitor):
+    def __init__(self, tables: Mapping[str, list[Any]]) -> None:
+        self.tables = tables
+        self.strings: list[str] = []
+        self.integers: list[int] = []
+        self.floats: list[float] = []
+        self.keys: list[str] = []
+        self.patterns: list[str] = []
+        self.by_name: dict[str, list[Any]] = {}
+        self.keys_by_name: dict[str, list[str]] = {}
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        if not isinstance(node.value, ast.Constant):  # a docstring is no input
+            self.generic_visit(node)
+
+    def visit_arg(self, node: ast.arg) -> None:
+        """Annotations hold no inputs."""
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self.visit(node.value)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        value = node.value
+        if isinstance(value, str) and 0 < len(value) <= MAX_TEXT:
+            self.strings.append(value)
+        elif isinstance(value, int) and not isinstance(value, bool) and value.bit_length() <= 64:
+            self.integers.append(value)
+        elif isinstance(value, float):
+            self.floats.append(value)
+
+    def visit_Compare(self, node: ast.Compare) -> None:
+        sides = [node.left, *node.comparators]
+        for (left, right), operator in zip(itertools.pairwise(sides), node.ops, strict=True):
+            if isinstance(operator, ast.In | ast.NotIn):
+                self._membership(left, right)
+            else:
+                self._test(left, right)
+                self._test(right, left)
+        self.generic_visit(node)
+
+    def _membership(self, item: ast.expr, container: ast.expr) -> None:
+        name = _subject(item)
+        if name is not None:
+            self._about(name, self._options(container))
+        owner = _subject(container)
+        if owner is not None and isinstance(item, ast.Constant) and isinstance(item.value, str):
+            self._key(owner, item.value)
+            self._about(owner, _constant(item))
+
+    def _test(self, subject: ast.expr, other: ast.expr) -> None:
+        name = _subject(subject)
+        if name is not None:
+            self._about(name, _constant(other))
+
+    def _options(self, container: ast.expr) -> list[Any]:
+        if isinstance(container, ast.Name):
+            return self.tables.get(container.id, [])
+        return _constants_in(container)
+
+    def _about(self, name: str, values: list[Any]) -> None:
+        self.by_name.setdefault(name, []).extend(values)
+
+    def _key(self, owner: str, key: str) -> None:
+        self.keys.append(key)
+        self.keys_by_name.setdefault(owner, []).append(key)
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        owner = _subject(node.value)
+        if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+            self._key(owner or "", node.slice.value)
+        index = _subject(node.slice)
+        if index is not None and isinstance(node.value, ast.Name):
+            self._about(index, self.tables.get(node.value.id, []))
+        self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        match node:
+            case ast.Call(func=ast.Attribute(value=owner, attr="get" | "pop" | "setdefault"), args=[first, *_]):
+                self._looked_up(owner, first)
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="re"), attr=attr), args=[ast.Constant(value=str() as text), *_]
+            ):
+                if attr in _RE_FUNCTIONS:
+                    self.patterns.append(text)
+            case ast.Call(func=ast.Attribute(value=owner, attr=attr), args=[first, *_]) if attr in _TEXT_TESTS:
+                name = _subject(owner)
+                if name is not None:
+                    self._about(name, [v for v in _constants_in(first) if isinstance(v, str)])
+        self.generic_visit(node)
+
+    def _looked_up(self, owner: ast.expr, first: ast.expr) -> None:
+        name = _subject(owner)
+        if name is not None and isinstance(first, ast.Constant) and isinstance(first.value, str):
+            self._key(name, first.value)
+        subject = _subject(first)
+        if subject is not None and isinstance(owner, ast.Name):
+            self._about(subject, self.tables.get(owner.id, []))
+
+    def visit_Match(self, node: ast.Match) -> None:
+        name = _subject(node.subject)
+        for case in node.cases:
+            for inner in ast.walk(case.pattern):
+                if isinstance(inner, ast.MatchValue) and name is not None:
+                    self._about(name, _constant(inner.value))
+        self.generic_visit(node)
+
+
+def _subject(node: ast.expr) -> str | None:
+    """The variable that an expression is about: `x`, `x.lower()`, `x[0]`, `len(x)` are about x."""
+    for _ in range(6):
+        match node:
+            case ast.Name(id=name):
+                return name
+            case ast.Call(func=ast.Attribute(value=inner)) | ast.Subscript(value=inner):
+                node = inner
+            case ast.Call(func=ast.Name(), args=[inner]):
+                node = inner
+            case _:
+                return None
+    return None
+
+
+def _examples(tree: ast.Module, entry_node: ast.FunctionDef | None, entry: str) -> Iterator[Example]:
+    """Calls of the entry in docstrings, its own first, and wherever the program itself calls it with literals."""
+    name = entry.rpartition(".")[2]
+    texts = [ast.get_docstring(node) or "" for node in (entry_node, tree) if node is not None]
+    calls: list[ast.Call] = []
+    for text in texts:
+        for line in re.findall(r"^\s*>>> ?(.*)$", text, re.MULTILINE)[: MAX_EXAMPLES * 2]:
+            try:
+                parsed = ast.parse(line[:2_000])
+            except (SyntaxError, ValueError, MemoryError, RecursionError):
+                continue
+            calls += [node for node in ast.walk(parsed) if isinstance(node, ast.Call)]
+    calls += [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    found = 0
+    for call in calls:
+        called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", None)
+        example = _example(call) if called == name and found < MAX_EXAMPLES else None
+        if example is not None:
+            found += 1
+            yield example
+
+
+def _example(call: ast.Call) -> Example | None:
+    try:
+        return Example(
+            tuple(ast.literal_eval(argument) for argument in call.args),
+            tuple(
+                (keyword.arg, ast.literal_eval(keyword.value)) for keyword in call.keywords if keyword.arg is not None
+            ),
+        )
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None

@@ -1,0 +1,327 @@
+"""Hypothesis strategies: one a type, giving OData JSON; readable values first, guided by what the code says.
+
+Everything is drawn from small bounded integers. Hypothesis mixes constants of the modules that happen to be loaded into
+wider draws, and then the same seed would not give the same inputs in another process.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import string
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from exe.analysis.kinds import LISTS
+from exe.inputs import lexicon, samples
+from exe.inputs.decode import ArgumentError, source
+from exe.inputs.encode import default_json, to_json, wrap
+from exe.inputs.mine import Hints
+from exe.inputs.schema import Signature, key_form, literal_json
+from exe.records import Json, Parameter, Type
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
+T = TypeVar("T")
+MAX_LEVEL = 4  # of containers in one another, below which they stay empty
+_BOUND = 100  # ints drawn are below this: see the module's docstring
+
+
+def type_strategy(
+    found: Type, *, name: str = "", hints: Hints | None = None, names: Mapping[str, str] | None = None
+) -> SearchStrategy[Json]:
+    """A strategy of JSON values of one type; `name` is the parameter's, for hints. Imports Hypothesis."""
+    from hypothesis import strategies as st
+
+    @st.composite
+    def values(draw: DrawFn) -> Json:
+        return Maker(_below(draw), hints or Hints(), names or {}).value(found, name)
+
+    return values()
+
+
+def arguments_strategy(
+    signature: Signature, hints: Hints, examples: Sequence[dict[str, Json]] = ()
+) -> SearchStrategy[dict[str, Json]]:
+    """A strategy of whole arguments objects; `examples` are known good ones, mutated now and then."""
+    from hypothesis import strategies as st
+
+    @st.composite
+    def values(draw: DrawFn) -> dict[str, Json]:
+        return Maker(_below(draw), hints, signature.names).arguments(signature, examples)
+
+    return values()
+
+
+def _below(draw: DrawFn) -> Callable[[int], int]:
+    from hypothesis import strategies as st
+
+    bounded = [st.integers(0, size - 1) for size in range(1, _BOUND + 1)]
+
+    def below(size: int) -> int:
+        if size <= _BOUND:
+            return draw(bounded[size - 1])
+        low = below(_BOUND)
+        return min(below(-(-size // _BOUND)) * _BOUND + low, size - 1)
+
+    return below
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """Makes values out of one source of choices: `below(n)` is a whole number from 0 to n - 1."""
+
+    below: Callable[[int], int]
+    hints: Hints = field(default_factory=Hints)
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def choose(self, options: Sequence[T]) -> T:
+        """One of the options."""
+        return options[self.below(len(options))]
+
+    def chance(self, percent: int) -> bool:
+        """True in so many of a hundred cases."""
+        return self.below(100) >= 100 - percent
+
+    def arguments(self, signature: Signature, examples: Sequence[dict[str, Json]] = ()) -> dict[str, Json]:
+        """One arguments object: fresh, or an example with some of its arguments drawn anew."""
+        base = self.choose(examples) if examples and self.chance(35) else {}
+        arguments: dict[str, Json] = {}
+        if signature.self_type is not None:
+            arguments["self"] = self.value(signature.self_type, "self")
+        omit = False
+        for parameter in signature.parameters:
+            if parameter.name in base and not self.chance(40):
+                arguments[parameter.name] = base[parameter.name]
+                continue
+            positional = parameter.kind in ("positional", "normal")
+            if parameter.default is not None and ((omit and positional) or self.chance(35)):
+                omit = omit or positional
+                continue
+            self._argument(parameter, arguments, signature, omit)
+        return arguments
+
+    def _argument(self, parameter: Parameter, arguments: dict[str, Json], signature: Signature, omitted: bool) -> None:
+        match parameter.kind:
+            case "args" if not omitted:
+                items = [self.value(parameter.type, parameter.name) for _ in range(self.size())]
+                if items:
+                    arguments[parameter.name] = items
+            case "kwargs":
+                taken = {other.name for other in signature.parameters} | {"self"}
+                keys = [self.key_text(parameter.name) for _ in range(self.below(4))]
+                extra = {
+                    key: self.value(parameter.type, key) for key in keys if key.isidentifier() and key not in taken
+                }
+                if extra:
+                    arguments[parameter.name] = extra
+            case "positional" | "normal" | "keyword":
+                arguments[parameter.name] = self.parameter_value(parameter)
+
+    def parameter_value(self, parameter: Parameter) -> Json:
+        """A value for a parameter: its default, a constant it is tested against, or any of its type."""
+        if parameter.default is not None and self.chance(10):
+            for value in default_json(parameter.type, parameter.default, self.names):
+                return value
+        return self.value(parameter.type, parameter.name)
+
+    def size(self) -> int:
+        """A number of elements: mostly few, at times none or many."""
+        return self.choose((0, 1, 1, 2, 2, 3, 3, 4, 5, 6, 8, 12))
+
+    def value(self, found: Type, name: str = "", level: int = 0) -> Json:
+        """One JSON value of the type."""
+        mined = self.hints.by_name.get(name, ())
+        if mined and self.chance(30):
+            try:
+                return to_json(found, self.choose(mined), self.names)
+            except ArgumentError:
+                pass  # a constant of another type: the parameter is a union, or the name is another variable's
+        match found.kind:
+            case "none":
+                return None
+            case "bool":
+                return bool(self.below(2))
+            case "int":
+                return self.integer(name)
+            case "float":
+                return self.real(name)
+            case "str":
+                return self.text(name)
+            case "any":
+                return self.anything(name, level)
+            case "hashable":
+                return self.scalar(name)
+            case "literal" | "enum" | "builtin":
+                return literal_json(self.choose(found.values))
+            case "union":
+                arm = self.choose(found.args)
+                return wrap(found, (arm, self.value(arm, name, level)), self.names)
+            case "tuple":
+                return [self.value(arg, name, level + 1) for arg in found.args]
+            case "range":
+                return samples.range_parts(self.below)
+            case "bytes" | "bytearray":
+                return base64.urlsafe_b64encode(self.octets(name)).decode()
+            case kind if kind in LISTS:
+                return self.elements(found, name, level)
+            case kind if kind in samples.MAKERS:
+                return samples.MAKERS[kind](self.below)
+            case "re.Pattern":
+                return self.choose((*self.hints.patterns[:10], *samples.REGEXES))
+            case kind if kind.startswith("pathlib."):
+                return self.text("path") if self.chance(20) else self.choose(lexicon.HINTS["path"])
+            case "dataclass" | "namedtuple" | "object" | "typeddict":
+                return {
+                    part.name: self.value(part.type, part.name, level + 1)
+                    for part in found.fields
+                    if part.required or self.chance(50)
+                }
+            case "collections.ChainMap":
+                return [self.mapping(found, name, level) for _ in range(1 + self.below(3))]
+            case "never" | "opaque":
+                raise ArgumentError(f"no value of {found.text} can be built")
+            case _:
+                return self.mapping(found, name, level)
+
+    def elements(self, found: Type, name: str, level: int) -> list[Json]:
+        """Elements of a list, set, deque, …; sets without repetition by Python's equality."""
+        element = found.args[0]
+        if element.kind == "never" or level >= MAX_LEVEL:
+            return []
+        items = [self.value(element, name, level + 1) for _ in range(self.size())]
+        if found.kind in ("set", "frozenset"):
+            return self._unique(element, items)
+        if len(items) > 1 and self.chance(20):
+            items[-1] = items[0]  # repeated elements are rare otherwise, and code often tells them apart
+        return items
+
+    def _unique(self, element: Type, items: list[Json]) -> list[Json]:
+        kept: dict[Any, Json] = {}
+        for item in items:
+            plain = isinstance(item, bool | int | float)  # 1 == True == 1.0
+            kept.setdefault(item if plain else source(element, item, self.names), item)
+        return list(kept.values())
+
+    def mapping(self, found: Type, name: str, level: int) -> Json:
+        """A dict: keys that the code looks up, or others."""
+        key_type, value_type = found.args
+        form = key_form(key_type)
+        if key_type.kind == "never" or value_type.kind == "never" or level >= MAX_LEVEL:
+            return [] if form == "pairs" else {}
+        if form == "pairs":
+            keys = self._unique(key_type, [self.value(key_type, name, level + 1) for _ in range(self.size())])
+            return [[key, self.value(value_type, "", level + 1)] for key in keys]
+        made: dict[str, Json] = {}
+        known = (self.hints.keys_by_name.get(name) or self.hints.keys) if form == "text" else ()
+        if known and self.chance(75):
+            made = dict.fromkeys(key for key in known[:12] if self.chance(75))
+        for _ in range(self.size() if not made else self.below(2)):
+            key = self.key_text(name) if form == "text" else str(self.value(key_type, name, level + 1))
+            made[key] = None
+        return {key: self.value(value_type, key, level + 1) for key in made if not key.startswith("@odata.")}
+
+    def key_text(self, name: str) -> str:
+        """A short word for a dict key."""
+        if self.hints.keys and self.chance(40):
+            return self.choose(self.hints.keys)
+        return self.choose(samples.KEYS) if not self.chance(15) else self.text(name)
+
+    def anything(self, name: str, level: int) -> Json:
+        """A JSON-like mix, nested at most a few levels."""
+        kind = self.below(10 if level < 3 else 6)
+        if kind < 6:
+            return self.scalar(name)
+        if kind < 8:
+            return [self.anything(name, level + 1) for _ in range(self.below(4))]
+        return {self.key_text(name): self.anything(name, level + 1) for _ in range(self.below(4))}
+
+    def scalar(self, name: str) -> Json:
+        """None, a bool, an int, a float or a text."""
+        match self.below(8):
+            case 0:
+                return None
+            case 1:
+                return bool(self.below(2))
+            case 2 | 3:
+                return self.integer(name)
+            case 4:
+                value = self.real(name)
+                return 0.5 if isinstance(value, str) else value
+            case _:
+                return self.text(name)
+
+    def integer(self, name: str) -> int:
+        """A whole number: small, near a constant of the code, fit for the name, or an extreme."""
+        hinted = lexicon.number_hints(name)
+        match self.below(10):
+            case 0 | 1 | 2 | 3:
+                return self.choose(samples.SMALL_INTEGERS)
+            case 4 | 5 if self.hints.integers:
+                return self.choose(self.hints.integers) + self.choose((0, 1, -1, 0))
+            case 6 | 7 if hinted:
+                return self.choose(hinted)
+            case 4 | 5 | 6 | 7 | 8:
+                return self.below(1000) - self.choose((0, 0, 0, 500))
+            case _:
+                return self.choose(samples.EXTREME_INTEGERS)
+
+    def real(self, name: str) -> Json:
+        """A float, NaN and the infinities by their OData names."""
+        hinted = lexicon.number_hints(name)
+        match self.below(10):
+            case 0 | 1 | 2:
+                return self.choose(samples.SMALL_FLOATS)
+            case 3 | 4 if self.hints.floats:
+                value = self.choose(self.hints.floats) * self.choose((1, 1, -1, 0.5))
+                return value if math.isfinite(value) else "INF"
+            case 5 if self.hints.integers:
+                return float(self.choose(self.hints.integers))
+            case 6 if hinted:
+                return float(self.choose(hinted))
+            case 9:
+                return self.choose(samples.EXTREME_FLOATS)
+            case _:
+                return (self.below(10_000) - self.choose((0, 5_000))) / self.choose((10, 100, 8, 1000))
+
+    def octets(self, name: str) -> bytes:
+        """Bytes: text encoded, or any."""
+        if self.chance(60):
+            return self.text(name).encode("utf-8", "replace")
+        return bytes(self.below(256) for _ in range(self.size()))
+
+    def text(self, name: str) -> str:
+        """A text: fit for the name, a constant of the code or several joined, a mutation of those, words, or an edge."""
+        base = self._base_text(name)
+        if self.chance(30):
+            base = samples.mutate(base, self.below, self.hints.strings or samples.PIECES)
+        return base
+
+    def _base_text(self, name: str) -> str:
+        hinted = lexicon.text_hints(name)
+        tested = [value for value in self.hints.by_name.get(name, ()) if isinstance(value, str)]
+        match self.below(12):
+            case 0 | 1 | 2 if hinted:
+                return self.choose(hinted)
+            case 3 if tested:
+                return self.choose(tested) + self.choose(("", "x", self.choose(tested), " " + self.choose(tested)))
+            case 4 | 5 if self.hints.strings:
+                return self.choose(self.hints.strings)
+            case 6 if self.hints.strings:
+                return "".join(self.choose((*self.hints.strings, *lexicon.WORDS)) for _ in range(2 + self.below(4)))
+            case 7:
+                return self.choose(lexicon.EDGES)
+            case 8:
+                return "".join(self.choose(samples.ALPHABET) for _ in range(self.size()))
+            case 9:
+                return self.choose((" ", "_", "-", ".", ", ", "/")).join(
+                    self.choose(lexicon.WORDS) for _ in range(2 + self.below(5))
+                )
+            case 10 if self.hints.patterns:
+                return samples.matching(self.choose(self.hints.patterns), self.below) or self.choose(lexicon.WORDS)
+            case 11 if self.chance(25):
+                return str(self.choose((*hinted, *lexicon.WORDS))) * (5 + self.below(20))
+            case _:
+                return self.choose(hinted or (*string.ascii_lowercase[:3], *lexicon.WORDS))
