@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
-from typing import Literal, assert_never
+from typing import Literal
 
 from exe.errors import UsageError
 from exe.records import Case, Message, Program
@@ -19,13 +19,16 @@ AnswerFormat = Literal["odata", "python"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """One worked example; `steps` is shown where reasoning is asked for, `answer` always."""
+    """One worked example; `steps` is shown where reasoning is asked for, the answer always.
+
+    An answer of None keeps the example out of that format.
+    """
 
     source: str
     call: str
     steps: str
-    odata: str
-    python: str
+    odata: str | None
+    python: str | None
 
 
 EXAMPLES = (
@@ -37,28 +40,27 @@ EXAMPLES = (
         python="'A.K'",
     ),
     Example(
-        source="def split_at(items, n):\n    if n < 0:\n        raise ValueError(f'negative: {n}')\n"
-        "    return items[:n], items[n:]",
-        call="split_at([4, None, True], 1)",
-        steps="n is 1, so nothing is raised. The parts are [4] and [None, True], returned as a tuple.",
-        odata='{"value": [[4], [null, true]]}',
-        python="([4], [None, True])",
+        source="def share(total, people):\n    return total / len(people)",
+        call="share(10, [])",
+        steps="len([]) is 0, so the division raises ZeroDivisionError.",
+        odata='{"error": {"code": "ZeroDivisionError", "message": "division by zero"}}',
+        python=None,
     ),
     Example(
         source="def count_steps(n):\n    steps = {}\n    while n > 1:\n        n = n // 2 if n % 2 == 0 else n + 1\n"
         "        steps[n] = len(steps)\n    return steps",
         call="count_steps(3)",
         steps="3 is odd: n = 4, steps {4: 0}. Then n = 2, steps {4: 0, 2: 1}. Then n = 1, steps {4: 0, 2: 1, 1: 2}.",
-        odata='{"value": {"4": 0, "2": 1, "1": 2}}',
+        odata=None,
         python="{4: 0, 2: 1, 1: 2}",
     ),
-)
-ERROR_EXAMPLE = Example(  # shown in the odata format only: the python format has no errors
-    source="def share(total, people):\n    return total / len(people)",
-    call="share(10, [])",
-    steps="len([]) is 0, so the division raises ZeroDivisionError.",
-    odata='{"error": {"code": "ZeroDivisionError", "message": "division by zero"}}',
-    python="",
+    Example(
+        source="def split_at(items, n):\n    return items[:n], items[n:]",
+        call="split_at([4, None, True], 1)",
+        steps="The parts are [4] and [None, True], returned as a tuple.",
+        odata='{"value": [[4], [null, true]]}',
+        python="([4], [None, True])",
+    ),
 )
 
 _QUESTION = """\
@@ -117,7 +119,7 @@ _TEMPLATES = (
     _DIRECT_PYTHON,
     _COT_PYTHON,
     _REPAIR,
-    *(repr(example) for example in (*EXAMPLES, ERROR_EXAMPLE)),
+    *(repr(example) for example in EXAMPLES),
 )
 PROMPT_SHA256 = hashlib.sha256("\0".join(_TEMPLATES).encode()).hexdigest()
 """Of every text above, so that no wording changes unnoticed."""
@@ -139,22 +141,14 @@ def messages(
     if not examples:
         return (Message(role="user", content=f"{intro}\n{final}"),)
     turns: list[Message] = []
-    for example in shown_examples(answer_format):
+    for example in EXAMPLES:
+        reply = _reply(example, style, answer_format)
+        if reply is None:
+            continue
         question = _question(example.source, example.call)
         turns.append(Message(role="user", content=question if turns else f"{intro}\n{question}"))
-        turns.append(Message(role="assistant", content=_reply(example, style, answer_format)))
+        turns.append(Message(role="assistant", content=reply))
     return (*turns, Message(role="user", content=final))
-
-
-def shown_examples(answer_format: AnswerFormat) -> tuple[Example, ...]:
-    """The worked examples of one answer format."""
-    match answer_format:
-        case "odata":
-            return (*EXAMPLES, ERROR_EXAMPLE)
-        case "python":
-            return EXAMPLES
-        case _:
-            assert_never(answer_format)
 
 
 def repair_message(error: str) -> Message:
@@ -177,9 +171,10 @@ def _instructions(style: Style, answer_format: AnswerFormat) -> tuple[str, str]:
             raise UsageError(f"no prompt for style {style!r} and answer format {answer_format!r}")
 
 
-def _reply(example: Example, style: Style, answer_format: AnswerFormat) -> str:
+def _reply(example: Example, style: Style, answer_format: AnswerFormat) -> str | None:
+    """What a perfect model says to an example, None where the format does not show it."""
     answer = example.odata if answer_format == "odata" else example.python
-    if style == "direct":
+    if answer is None or style == "direct":
         return answer
     return f"{example.steps}\n```{'json' if answer_format == 'odata' else 'python'}\n{answer}\n```"
 

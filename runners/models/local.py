@@ -27,6 +27,7 @@ START_SECONDS = 300.0
 STOP_SECONDS = 5.0
 ALTERNATIVES = "use --model openai:NAME@BASE_URL, replay:FILE.jsonl or baseline:echo"
 DEFAULT_CONTEXT = 8192
+SLOTS = 1
 
 
 class LocalModel:
@@ -37,12 +38,13 @@ class LocalModel:
     """
 
     def __init__(
-        self, path: Path, *, name: str, sha256: str, context: int, slots: int = 1, timeout: float = 600.0
+        self, path: Path, *, name: str, sha256: str, context: int, max_tokens: int = 1024, timeout: float = 600.0
     ) -> None:
         if importlib.util.find_spec("xllamacpp") is None:
             raise ModelUnavailable(_missing_engine())
         self._path, self._name, self._sha256 = path, name, sha256
-        self._context, self._slots, self._timeout = context, slots, timeout
+        self._context, self._slots, self._timeout = context, SLOTS, timeout
+        self._max_tokens = max_tokens
         self._starting = asyncio.Lock()
         self._process: asyncio.subprocess.Process | None = None
         self._log: IO[bytes] | None = None
@@ -69,7 +71,7 @@ class LocalModel:
     @property
     def traits(self) -> Traits:
         """As many questions at once as there are slots; examples in the prompt, since small models need them."""
-        return Traits(few_shot=True, max_tokens=256, concurrency=self._slots)
+        return Traits(few_shot=True, max_tokens=self._max_tokens, concurrency=self._slots)
 
     async def complete(self, request: Request) -> Completion:
         """Ask once, starting the server where it does not run yet. Raises ModelUnavailable when it died."""
@@ -178,7 +180,14 @@ def open_local(rest: str, *, timeout: float, notify: Callable[[str], None]) -> L
     for known in weights.EMBEDDED:
         if known.name.lower() == wanted.lower():
             path = weights.ensure(known, notify)
-            return LocalModel(path, name=known.name, sha256=known.sha256, context=known.context, timeout=timeout)
+            return LocalModel(
+                path,
+                name=known.name,
+                sha256=known.sha256,
+                context=known.context,
+                max_tokens=known.max_tokens,
+                timeout=timeout,
+            )
     raise UsageError(f"local: unknown model {wanted!r}; there are {', '.join(names)}, or a path that ends in .gguf")
 
 

