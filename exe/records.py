@@ -259,7 +259,8 @@ class Answer:
     """What a text says: a value, an exception, or nothing that can be read.
 
     `value` is a tree of None, bool, int, float, str, bytes, complex, list, tuple, set, frozenset and dict, as the JSON or Python
-    literal in the text reads (sets only from Python literals). `error` is (code, message or None).
+    literal in the text reads (sets only from Python literals). `error` is (code, message or None). `lenient` names what
+    the reader forgave (`exe/grading` lists the words); empty where the text is the requested form and nothing else.
     """
 
     status: Literal["value", "error", "unparseable"]
@@ -267,6 +268,7 @@ class Answer:
     error: tuple[str, str | None] | None = None
     reason: str | None = None  # why unparseable
     source: str | None = None  # the part of the text that was read
+    lenient: tuple[str, ...] = ()
 
 
 Verdict = Literal["correct", "wrong", "unparseable", "truncated", "refused", "failed"]

@@ -1,0 +1,138 @@
+"""Where in a text an answer may stand: outside reasoning, in answer tags, in fences, behind a marker, in an object."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from exe.grading.reader import Reading, read
+
+Span = tuple[int, int]
+
+_THINK = re.compile(r"<(?P<close>/?)(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+_OPEN = re.compile(r"[\[{]")
+_ANSWER_TAG = re.compile(r"(?P<open>\[ANSWER\]|<answer>)|(?P<close>\[/ANSWER\]|</answer>)", re.IGNORECASE)
+_FENCE_LINE = re.compile(r"^[ \t]{0,8}(?P<ticks>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]{0,100})$", re.MULTILINE)
+_ONE_LINE_FENCE = re.compile(r"`{3}(?:json|python|py)?(?P<body>[^`\n]+)`{3}")
+_MARKER = re.compile(
+    r"(?<![A-Za-z0-9_])(?:(?:final[ \t]+)?(?:answer|output|result)[*_]{0,3}[ \t]*[:=]"
+    r"|final[ \t]+(?:answer|output|result)(?:[ \t]+(?:is|would[ \t]+be|will[ \t]+be))?)"
+    r"[\s*_]{0,20}(?:`{1,3}(?:json|python|py)?\s{0,8})?\Z",
+    re.IGNORECASE,
+)
+VALUE_START = re.compile(
+    r"""[`*]{0,3}(?:["'\[{(\d.+-]|[bBrRuU]{1,2}["']|(?:true|false|null|none|nan|inf|infinity|set)\b)""", re.IGNORECASE
+)
+"""What a literal, plain or in backticks, can begin with."""
+_MARKER_REACH = 120  # characters before an object in which its marker must stand
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """A fenced block. `body` is its text; `start` and `end` include the fence lines."""
+
+    start: int
+    end: int
+    body: str
+    closed: bool
+
+
+def containers(text: str) -> list[Reading]:
+    """Every outermost `[…]` or `{…}` of `text` in order, whether it could be read or not.
+
+    What stands inside a container that was read is part of it, never an answer of its own. Time is linear in the text,
+    since the search goes on where a failed reading stopped.
+    """
+    found: list[Reading] = []
+    pos = 0
+    while opening := _OPEN.search(text, pos):
+        reading = read(text, opening.start())
+        found.append(reading)
+        pos = reading.resume
+    return found
+
+
+def visible(text: str, protected: Sequence[Span]) -> str:
+    """`text` without its reasoning.
+
+    A paired block goes; an unpaired closing tag takes everything before it along; an unpaired opening tag everything
+    after it. Tags within `protected` spans (ascending, disjoint) are text.
+    """
+    kept: list[str] = []
+    pos = 0
+    thinking = False
+    for tag in _outside(_THINK.finditer(text), protected):
+        if not tag["close"]:
+            if not thinking:
+                kept.append(text[pos : tag.start()])
+            thinking = True
+            continue
+        if not thinking:
+            kept.clear()
+        thinking = False
+        pos = tag.end()
+    if not thinking:
+        kept.append(text[pos:])
+    return "\n".join(kept)
+
+
+def answer_region(text: str, protected: Sequence[Span] = ()) -> Span | None:
+    """Start and end of the text between the last pair of answer tags, None without any tag.
+
+    A missing closing tag means up to the end (generation stopped at it), a missing opening tag from the beginning (the
+    prompt ended with it). Tags within `protected` spans are text.
+    """
+    tags = list(_outside(_ANSWER_TAG.finditer(text), protected))
+    if not tags:
+        return None
+    if tags[-1]["open"]:
+        return tags[-1].end(), len(text)
+    return (tags[-2].end() if len(tags) > 1 else 0), tags[-1].start()
+
+
+def _outside(tags: Iterable[re.Match[str]], spans: Sequence[Span]) -> Iterator[re.Match[str]]:
+    """The `tags` that do not start within one of the `spans`, both ascending."""
+    rest = iter(spans)
+    span = next(rest, None)
+    for tag in tags:
+        while span and span[1] <= tag.start():
+            span = next(rest, None)
+        if span is None or tag.start() < span[0]:
+            yield tag
+
+
+def fences(text: str) -> list[Fence]:
+    """The fenced blocks of `text` in order; one that is never closed reaches to the end."""
+    found: list[Fence] = []
+    opening: re.Match[str] | None = None
+    for line in _FENCE_LINE.finditer(text):
+        if opening is None:
+            opening = line
+        elif not line["info"].strip() and line["ticks"].startswith(opening["ticks"]):
+            found.append(Fence(opening.start(), line.end(), text[opening.end() + 1 : line.start()], closed=True))
+            opening = None
+    if opening is not None:
+        found.append(Fence(opening.start(), len(text), text[opening.end() + 1 :], closed=False))
+    return found
+
+
+def unfenced(text: str) -> str:
+    """The body where the whole of `text` is one fence or one inline code span, else `text`; stripped."""
+    text = text.strip()
+    if not text.startswith(("`", "~~~")):
+        return text
+    blocks = fences(text)
+    if len(blocks) == 1 and blocks[0].start == 0 and blocks[0].end == len(text):
+        return blocks[0].body.strip()
+    inline = _ONE_LINE_FENCE.fullmatch(text)
+    if inline:
+        return inline["body"].strip()
+    if len(text) > 2 and text[0] == text[-1] == "`" and "`" not in text[1:-1]:
+        return text[1:-1].strip()
+    return text
+
+
+def pointed_at(text: str, start: int) -> bool:
+    """Whether an explicit marker ("Answer:", "Final answer is", …) stands directly before `start`."""
+    return _MARKER.search(text, max(0, start - _MARKER_REACH), start) is not None
