@@ -1,1 +1,83 @@
-"""One file a provider behind one small protocol."""
+"""Providers: one file each behind one small protocol, and one line each in the table that MODEL is looked up in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from exe.errors import UsageError
+from runners.models import known, local, openai, replay
+from runners.models.base import Model, Request, Traits
+
+__all__ = ["FORMS", "Context", "Model", "Request", "Traits", "open_model"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What some providers need to open: the task set's cases, its answer format, a time-out, a place for notes."""
+
+    cases: known.Known = field(default_factory=dict)
+    answer_format: known.AnswerFormat = "odata"
+    timeout: float = 600.0  # seconds a request
+    notify: Callable[[str], None] = lambda _text: None
+
+
+def _local(rest: str, context: Context) -> Model:
+    return local.open_local(rest, timeout=context.timeout, notify=context.notify)
+
+
+def _openai(rest: str, context: Context) -> Model:
+    name, _, url = re.sub(r"@(?=https?://)", "\0", rest, count=1).partition("\0")
+    if not name:
+        raise UsageError("openai: names no model; write openai:NAME or openai:NAME@http://HOST:PORT/v1")
+    if "@" in name and not url:
+        raise UsageError(f"openai:{rest}: what follows @ must begin with http:// or https://")
+    return openai.OpenAIModel(name, url or None, timeout=context.timeout)
+
+
+def _replay(rest: str, context: Context) -> Model:
+    if not rest:
+        raise UsageError("replay: names no file; write replay:FILE.jsonl")
+    return replay.open_replay(Path(rest), context.cases or None)
+
+
+def _baseline(rest: str, context: Context) -> Model:
+    writers = {"null": known.null_text, "echo": known.echo_text}
+    if rest not in writers:
+        raise UsageError(f"baseline:{rest} does not exist; there are baseline:null and baseline:echo")
+    return known.KnownModel(
+        name=f"baseline:{rest}", write=writers[rest], known=context.cases, answer_format=context.answer_format
+    )
+
+
+def _oracle(rest: str, context: Context) -> Model:
+    if rest:
+        raise UsageError("oracle takes no name")
+    return known.KnownModel(
+        name="oracle", write=known.truth_text, known=context.cases, answer_format=context.answer_format
+    )
+
+
+PROVIDERS: tuple[tuple[str, str, Callable[[str, Context], Model]], ...] = (
+    ("local", "local[:NAME|:PATH.gguf]", _local),
+    ("openai", "openai:NAME[@BASE_URL]", _openai),
+    ("replay", "replay:FILE.jsonl", _replay),
+    ("baseline", "baseline:null|echo", _baseline),
+    ("oracle", "oracle", _oracle),
+)
+FORMS = tuple(form for _, form, _ in PROVIDERS)
+
+
+def open_model(spec: str, context: Context | None = None) -> Model:
+    """Open the model that MODEL names.
+
+    Raises UsageError for an unknown form (the message lists those that work), InputError for a bad replay file,
+    AuthError without a needed key, ModelUnavailable where SDK, engine or weights cannot be had.
+    """
+    scheme, _, rest = spec.partition(":")
+    for name, _, opener in PROVIDERS:
+        if name == scheme:
+            return opener(rest, context or Context())
+    raise UsageError(f"unknown model {spec!r}; these work: {', '.join(FORMS)}")

@@ -1,0 +1,114 @@
+"""A run before its first question: settings, chosen cases, requests and what identifies it all."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+
+from exe.errors import UsageError
+from exe.records import Case, Json
+from runners import prompt, results
+from runners.asking import RetryPolicy
+from runners.models.base import Model, Request
+from runners.results import Plan
+from runners.sampling import limited, selected
+from runners.taskset import TaskSet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSettings:
+    """What is asked and how. The second block changes only how fast; it is no part of a run's identity.
+
+    None in `max_tokens`, `examples` and `concurrency` takes the model's own default. `temperature` None sends none.
+    """
+
+    style: prompt.Style = "direct"
+    samples: int = 1
+    limit: int | None = None
+    kinds: tuple[str, ...] = ()
+    seed: int = 0
+    temperature: float | None = 0.0
+    top_p: float | None = None
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+    effort: str | None = None
+    repair: int = 1
+    examples: bool | None = None
+
+    concurrency: int | None = None
+    policy: RetryPolicy = field(default_factory=RetryPolicy)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A run before its first question: everything fixed, nothing done."""
+
+    model: Model
+    taskset: TaskSet
+    settings: RunSettings  # model defaults filled in
+    plan: Plan
+    identity: dict[str, Json]
+
+    def request(self, case: Case, sample: int) -> Request:
+        """The first question of one attempt."""
+        settings = self.settings
+        sampled = settings.temperature is not None and settings.temperature > 0
+        return Request(
+            case=case.id,
+            sample=sample,
+            messages=prompt.messages(
+                self.taskset.program(case),
+                case,
+                style=settings.style,
+                answer_format=self.taskset.manifest.answer_format,
+                examples=bool(settings.examples),
+                python=self.taskset.manifest.python,
+            ),
+            temperature=settings.temperature,
+            top_p=settings.top_p,
+            max_tokens=settings.max_tokens,
+            seed=settings.seed + sample if sampled else None,
+            stop=settings.stop,
+            effort=settings.effort,
+        )
+
+    def request_sha256(self, case: Case, sample: int) -> str:
+        """What a stored attempt must name to be this one."""
+        return self.request(case, sample).sha256(self.model.settings)
+
+
+def prepare(model: Model, taskset: TaskSet, settings: RunSettings) -> Job:
+    """Fill in the model's defaults, choose the cases and write down what identifies the run."""
+    traits = model.traits
+    filled = replace(
+        settings,
+        max_tokens=traits.max_tokens if settings.max_tokens is None else settings.max_tokens,
+        examples=traits.few_shot if settings.examples is None else settings.examples,
+        concurrency=traits.concurrency if settings.concurrency is None else settings.concurrency,
+        repair=min(settings.repair, 1) if traits.repairs else 0,
+    )
+    if filled.samples < 1 or (filled.limit is not None and filled.limit < 1) or (filled.concurrency or 0) < 1:
+        raise UsageError("samples, limit and concurrency must each be at least 1")
+    cases = limited(selected(taskset.cases, filled.kinds), filled.limit, filled.seed)
+    if not cases:
+        raise UsageError(f"the set {taskset.name} has no case of the wanted kind")
+    if strange := {case.kind for case in cases} - set(prompt.KINDS):
+        raise UsageError(f"no prompt for cases of kind {', '.join(sorted(strange))}; choose with --kind output")
+    asked = asdict(filled)
+    del asked["concurrency"], asked["policy"]
+    identity: dict[str, Json] = {
+        "format": results.FORMAT,
+        "model": {"name": model.name, **model.settings},
+        "settings": {**asked, "kinds": list(filled.kinds), "stop": list(filled.stop)},
+        "prompt": {"version": prompt.PROMPT_VERSION, "sha256": prompt.PROMPT_SHA256},
+        "taskset": {
+            "name": taskset.name,
+            "sha256": taskset.sha256,
+            "answer_format": taskset.manifest.answer_format,
+            "rule": taskset.manifest.rule,
+            "python": taskset.manifest.python,
+        },
+        "judge": None,
+        "planned": {"cases": len(cases), "samples": filled.samples, "of": len(taskset.cases)},
+    }
+    plan = Plan(cases=cases, samples=filled.samples)
+    return Job(model=model, taskset=taskset, settings=filled, plan=plan, identity=identity)

@@ -1,0 +1,224 @@
+"""The workers of one session: pull a missing attempt, ask, grade, write, count; stop when told or when it is hopeless."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from exe.errors import IncompleteError, ModelUnavailable, RequestError, TransientError
+from exe.grading import grade, parse
+from exe.records import Answer, Attempt, Case, Completion, Grade, Json, Message
+from runners import prompt
+from runners.asking import Asker, Limiter, Stopped
+from runners.job import Job
+from runners.models.base import Request, Unreachable, clean
+from runners.results import AttemptLog
+
+GRACE_SECONDS = 10.0
+MIN_STREAK = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """A moment of a run, as shown. Tokens and cost are of the whole run, earlier sessions included."""
+
+    done: int
+    planned: int
+    failed: int
+    reused: int
+    retries: int
+    in_flight: int
+    limit: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    seconds: float
+    note: str = ""  # why the last retry happened
+
+
+class Tally:
+    """The running totals of a session; retries are this session's, the rest is the whole run's."""
+
+    def __init__(self, planned: int) -> None:
+        self.planned, self.reused, self.asked, self.retries = planned, 0, 0, 0
+        self.verdicts: Counter[str] = Counter()
+        self.tokens: Counter[str] = Counter()
+        self.cost: float | None = None
+        self.streak = 0  # attempts in a row that failed on the way to the model
+        self.successes = 0
+        self.note = ""
+        self.started = time.monotonic()
+
+    def add(self, attempt: Attempt, *, fresh: bool) -> None:
+        self.verdicts[attempt.verdict] += 1
+        self.asked += fresh
+        self.reused += not fresh
+        for completion in (attempt.completion, attempt.repair):
+            if completion is not None:
+                self.tokens.update({name: count for name, count in completion.usage.items() if count})
+                if completion.cost_usd is not None:
+                    self.cost = (self.cost or 0.0) + completion.cost_usd
+
+    def now(self, limiter: Limiter) -> Progress:
+        return Progress(
+            done=sum(self.verdicts.values()),
+            planned=self.planned,
+            failed=self.verdicts["failed"],
+            reused=self.reused,
+            retries=self.retries,
+            in_flight=limiter.in_flight,
+            limit=int(limiter.limit),
+            input_tokens=self.tokens["input"],
+            output_tokens=self.tokens["output"],
+            cost_usd=self.cost,
+            seconds=time.monotonic() - self.started,
+            note=self.note,
+        )
+
+
+class Loop:
+    """The workers of one session. Each pulls the next missing attempt when it is free, so none waits in memory."""
+
+    def __init__(self, job: Job, log: AttemptLog, tally: Tally, progress: Callable[[Progress], None]) -> None:
+        self._job, self._log, self._tally, self._progress = job, log, tally, progress
+        assert job.settings.concurrency is not None
+        self._limiter = Limiter(job.settings.concurrency)
+        self._stopping = asyncio.Event()
+        self._asker = Asker(job.model, self._limiter, job.settings.policy, self._stopping, self._retried)
+        self._todo = log.missing()
+        self._tasks: list[asyncio.Task[None]] = []
+        self.interrupted = False
+
+    def stop(self) -> None:
+        """Ask nothing more; called again, give up what is in flight."""
+        if self.interrupted:
+            for task in self._tasks:
+                task.cancel()
+        self.interrupted = True
+        self._stopping.set()
+
+    async def drive(self) -> None:
+        """Work until nothing is missing, a worker raises, or `stop`. Raises what the worker raised."""
+        count = min(self._limiter.maximum, self._log.count_missing())
+        self._tasks = [asyncio.create_task(self._work()) for _ in range(count)]
+        stopped = asyncio.create_task(self._stopping.wait())
+        try:
+            pending: set[asyncio.Task[None]] = set(self._tasks)
+            while pending and not self._stopping.is_set():
+                done, _ = await asyncio.wait({*pending, stopped}, return_when=asyncio.FIRST_COMPLETED)
+                pending -= done
+                for task in done - {stopped}:
+                    task.result()
+            if pending:
+                done, _ = await asyncio.wait(pending, timeout=GRACE_SECONDS)
+                for task in done:
+                    if not task.cancelled():
+                        task.result()
+        finally:
+            for task in (*self._tasks, stopped):
+                task.cancel()
+            await asyncio.gather(*self._tasks, stopped, return_exceptions=True)
+
+    async def _work(self) -> None:
+        for position in self._todo:
+            case, sample = self._job.plan.at(position)
+            try:
+                attempt = await self._attempt(case, sample)
+            except Stopped:
+                return
+            self._log.append(attempt)
+            self._tally.add(attempt, fresh=True)
+            self._progress(self._tally.now(self._limiter))
+            if self._stopping.is_set():
+                return
+            await asyncio.sleep(0)  # models that answer without waiting must not keep signals from being heard
+
+    async def _attempt(self, case: Case, sample: int) -> Attempt:
+        """One attempt with its verdict. Raises what ends the run."""
+        request = self._job.request(case, sample)
+        sha256 = request.sha256(self._job.model.settings)
+        successes = self._tally.successes
+        repaired: Completion | None = None
+        try:
+            completion = await self._asker.ask(request)
+            answer, graded = self._graded(completion, case)
+            if graded.verdict == "unparseable" and self._job.settings.repair:
+                repaired = await self._asker.ask(repair_request(request, completion, answer))
+                answer, graded = self._graded(repaired, case)
+        except (TransientError, RequestError) as error:
+            self._failed(error, successes)
+            return _failure(case, sample, sha256, error)
+        self._tally.streak = 0
+        self._tally.successes += 1
+        return Attempt(
+            case=case.id,
+            sample=sample,
+            request_sha256=sha256,
+            completion=completion,
+            repair=repaired,
+            answer=answer_json(answer),
+            verdict=graded.verdict,
+            reason=graded.reason,
+            credit=graded.credit,
+            strict={
+                "json": graded.json,
+                "typed": graded.typed,
+                "python": graded.python,
+                "type_only": graded.type_only,
+            },
+        )
+
+    def _graded(self, completion: Completion, case: Case) -> tuple[Answer, Grade]:
+        manifest = self._job.taskset.manifest
+        answer = parse(completion.text, manifest.answer_format)
+        return answer, grade(answer, case, manifest.rule)
+
+    def _failed(self, error: TransientError | RequestError, successes_before: int) -> None:
+        """Decide whether this failure ends the run: a dead server, or too many failures in a row."""
+        if not self._job.model.traits.remote:
+            return
+        quiet = self._tally.successes == successes_before
+        if isinstance(error, Unreachable) and quiet:
+            raise ModelUnavailable(f"{error}; is the server running? The same command resumes") from None
+        self._tally.streak += 1
+        if self._tally.streak >= max(MIN_STREAK, 2 * self._limiter.maximum):
+            raise IncompleteError(
+                f"{self._tally.streak} attempts in a row failed, the last one because {error}; the same command resumes"
+            ) from None
+
+    def _retried(self, reason: str, wait: float) -> None:
+        self._tally.retries += 1
+        self._tally.note = f"{clean(reason, limit=120)}; again in {wait:.1f} s"
+        self._progress(self._tally.now(self._limiter))
+
+
+def repair_request(request: Request, completion: Completion, answer: Answer) -> Request:
+    """The same conversation with the unreadable answer and the parse error added."""
+    said = Message(role="assistant", content=completion.text if completion.text.strip() else "(no text)")
+    return replace(
+        request, messages=(*request.messages, said, prompt.repair_message(answer.reason or "no answer found"))
+    )
+
+
+def answer_json(answer: Answer) -> Json:
+    """What was read of a text, for attempts.jsonl: the part that counts, not the value (it may hold what JSON cannot)."""
+    return {"status": answer.status, "reason": answer.reason, "source": answer.source}
+
+
+def _failure(case: Case, sample: int, sha256: str, error: TransientError | RequestError) -> Attempt:
+    kind = "request" if isinstance(error, RequestError) else "transient"
+    return Attempt(
+        case=case.id,
+        sample=sample,
+        request_sha256=sha256,
+        completion=None,
+        repair=None,
+        answer=None,
+        verdict="failed",
+        reason=f"{kind}: {clean(str(error))}",
+        credit=0.0,
+        strict={"json": None, "typed": None, "python": None, "type_only": None},
+    )
