@@ -87,7 +87,7 @@ def command(
     if first_time:
         limit = FIRST_LIMIT if limit is None else limit
         max_source = FIRST_SOURCE if max_source is None else max_source
-    settings = RunSettings(ks=_ks(ks), limit=limit or None, max_source=max_source or None, kinds=tuple(filter(None, kinds.split(","))), concurrency=concurrency, **asked)  # type: ignore[arg-type]
+    settings = RunSettings(ks=whole_numbers(ks), limit=limit or None, max_source=max_source or None, kinds=tuple(filter(None, kinds.split(","))), concurrency=concurrency, **asked)  # type: ignore[arg-type]
     if not taskset.is_set(where.tasks):
         if set_name != options.DEFAULT_SET:
             raise UsageError(f"{where.tasks}: no task set here; `exe build SOURCE... --set {set_name}` makes one")
@@ -108,7 +108,8 @@ def command(
     return 0
 
 
-def _ks(text: str) -> tuple[int, ...]:
+def whole_numbers(text: str) -> tuple[int, ...]:
+    """The numbers of `--k`. Raises UsageError."""
     try:
         found = tuple(int(part) for part in text.split(","))
     except ValueError:

@@ -1,0 +1,39 @@
+"""`exe import`: another benchmark's files in, a task set out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from exe.cli import options
+from exe.errors import InputError, UsageError
+from exe.suites import cruxeval
+
+SUITES = ("cruxeval",)
+
+
+@click.command()
+@click.argument("suite", type=click.Choice(SUITES))
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
+@options.set_option(None)
+@click.option("--replay", "replay", type=click.Path(path_type=Path), help="Also write the published answers of FILE 2 as a replay file.")
+def command(suite: str, files: tuple[Path, ...], set_name: str | None, replay: Path | None) -> None:
+    """Turn another benchmark's files into a task set.
+
+    \b
+    cruxeval  cruxeval.jsonl [generations.json --replay OUT.jsonl]   (MIT; 800 functions; answer format and rule `python`)
+    """
+    folder = options.set_folder(set_name or suite)
+    if (replay is None) != (len(files) == 1):
+        raise UsageError("published answers need both: the generations as second FILE, and --replay OUT.jsonl")
+    for path in files:
+        if not path.is_file():
+            raise InputError(f"{path}: no such file")
+    manifest, ids = cruxeval.import_set(files[0], folder)
+    click.echo(f"{folder}: {manifest.counts['cases']} cases of {manifest.counts['programs']} functions, answer format {manifest.answer_format}")
+    if replay is not None:
+        lines = [json.dumps(line) + "\n" for line in cruxeval.replay_lines(files[1], ids)]
+        replay.write_text("".join(lines), "utf-8")
+        click.echo(f"{replay}: {len(lines)} answers")
