@@ -6,9 +6,10 @@ import ast
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, assert_never
 
 from exe.analysis import classes, kinds
+from exe.analysis.project import Defined, External, Unresolved
 from exe.analysis.reading import (
     MAX_DEPTH,
     MAX_NODES,
@@ -20,7 +21,6 @@ from exe.analysis.reading import (
     Unsupported,
     class_variables,
     dotted_name,
-    external_name,
     names_in,
     parse_annotation,
 )
@@ -125,14 +125,19 @@ class Reader:
     def _named(self, dotted: str, arguments: tuple[ast.expr, ...], scope: Scope, node: ast.expr) -> Type:
         if dotted in scope.variables:
             return scope.variables[dotted]
-        found = self.resolve(scope.module, dotted)
-        external = external_name(found)
-        if external is not None:
-            return self._standard(kinds.canonical(external), arguments, scope, node)
-        definition = getattr(found, "node", None)
-        if definition is None:
-            raise Refusal("unresolved", dotted)
-        module, qualname = found.module, found.qualname  # type: ignore[attr-defined]
+        match self.resolve(scope.module, dotted):
+            case External(name=name):
+                return self._standard(kinds.canonical(name), arguments, scope, node)
+            case Unresolved(reason=reason):
+                raise Refusal("unresolved", f"{dotted}: {reason}")
+            case Defined(module=module, qualname=qualname, node=definition):
+                return self._defined(definition, module, qualname, arguments, scope)
+            case never:
+                assert_never(never)
+
+    def _defined(
+        self, definition: ast.stmt, module: str, qualname: str, arguments: tuple[ast.expr, ...], scope: Scope
+    ) -> Type:
         with self.inside(f"{module}:{qualname}") as allowed:
             if not allowed:
                 return NEVER
@@ -174,7 +179,8 @@ class Reader:
         return self.read(value, replace(own, variables=_bind(parameters, values)))
 
     def _is_variable(self, name: str, module: str) -> bool:
-        node = getattr(self.resolve(module, name), "node", None)
+        found = self.resolve(module, name)
+        node = found.node if isinstance(found, Defined) else None
         if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)):
             return False
         return self.canonical(node.value.func, module) == "typing.TypeVar"
@@ -184,10 +190,10 @@ class Reader:
         if not isinstance(node, ast.Name | ast.Attribute):
             return None
         try:
-            external = external_name(self.resolve(module, dotted_name(node)))
+            found = self.resolve(module, dotted_name(node))
         except Refusal:
             return None
-        return kinds.canonical(external) if external is not None else None
+        return kinds.canonical(found.name) if isinstance(found, External) else None
 
     def _made_by_call(self, call: ast.Call, scope: Scope, qualname: str) -> Type:
         """`T = TypeVar(…)`, `Id = NewType(…)`, and the functional forms of classes."""

@@ -6,8 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
+from exe.analysis.project import Defined
 from exe.analysis.reading import Refusal, Scope, TypeReader, class_variables, dotted_name
 from exe.records import Field, Type
 
@@ -102,11 +102,11 @@ def _line(reader: TypeReader, node: ast.ClassDef, scope: Scope) -> _Line:
             if external is not None:
                 externals.append(external)
                 continue
-            found: Any = reader.resolve(scope.module, dotted_name(target))
-            definition = getattr(found, "node", None)
-            if not isinstance(definition, ast.ClassDef):
+            found = reader.resolve(scope.module, dotted_name(target))
+            if not (isinstance(found, Defined) and isinstance(found.node, ast.ClassDef)):
                 raise Refusal("unresolved", f"{ast.unparse(base)}, a base of {node.name}")
-            visit(definition, Scope(found.module, _base_variables(reader, base, definition, scope), found.qualname))
+            variables = _base_variables(reader, base, found.node, scope)
+            visit(found.node, Scope(found.module, variables, found.qualname))
 
     visit(node, scope)
     return _Line(tuple(levels), tuple(externals))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from exe.analysis.project import Defined, External, Unresolved
 from exe.records import Type
 
 MAX_NODES = 400  # types read for one annotation, nested ones included
@@ -14,8 +15,8 @@ MAX_DEPTH = 24  # annotations inside one another
 MAX_STRING = 2_000  # characters of a string annotation
 RECURSION = 2  # how often a class or an alias may occur inside itself
 
-Resolve = Callable[[str, str], object]
-"""(module, dotted name as written there) → Defined | External | Unresolved (exe.analysis)."""
+Resolve = Callable[[str, str], Defined | External | Unresolved]
+"""(module, dotted name as written there) → what it stands for: `Project.resolve`."""
 
 NEVER = Type(kind="never", text="Never")
 
@@ -97,9 +98,3 @@ def names_in(node: ast.expr) -> list[str]:
     """Plain names in an expression in the order of writing, each once."""
     found = [(inner.lineno, inner.col_offset, inner.id) for inner in ast.walk(node) if isinstance(inner, ast.Name)]
     return list(dict.fromkeys(name for _, _, name in sorted(found)))
-
-
-def external_name(found: object) -> str | None:
-    """The dotted name of an External, None for anything else."""
-    name = getattr(found, "name", None)
-    return str(name) if type(found).__name__ == "External" else None

@@ -72,7 +72,11 @@ def bind_names(source: str, types: Iterable[Type], names: Mapping[str, str]) -> 
                 known[key] = f"{_module(module, bound, lines)}.{name}"
             continue
         imported = [local for local, what in bound.items() if what == key]
-        known[key] = min(imported, key=lambda local: (local != name, local)) if imported else f"{_module(module, bound, lines)}.{name}"
+        known[key] = (
+            min(imported, key=lambda local: (local != name, local))
+            if imported
+            else f"{_module(module, bound, lines)}.{name}"
+        )
     return _with_imports(source, tree, lines), known
 
 
@@ -130,7 +134,11 @@ def _stored(statement: ast.stmt) -> Iterator[str]:
                 yield name
             case ast.alias(name=name, asname=asname):
                 yield asname or name.partition(".")[0]
-            case ast.ExceptHandler(name=str() as name) | ast.MatchAs(name=str() as name) | ast.MatchStar(name=str() as name):
+            case (
+                ast.ExceptHandler(name=str() as name)
+                | ast.MatchAs(name=str() as name)
+                | ast.MatchStar(name=str() as name)
+            ):
                 yield name
             case ast.Lambda():
                 continue

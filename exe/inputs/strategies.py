@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import math
-import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -306,7 +305,8 @@ class Maker:
             case 0 | 1 | 2 if hinted:
                 return self.choose(hinted)
             case 3 if tested:
-                return self.choose(tested) + self.choose(("", "x", self.choose(tested), " " + self.choose(tested)))
+                start: str = self.choose(tested)
+                return start + self.choose(("", "x", self.choose(tested), " " + self.choose(tested)))
             case 4 | 5 if self.hints.strings:
                 return self.choose(self.hints.strings)
             case 6 if self.hints.strings:
@@ -324,4 +324,4 @@ class Maker:
             case 11 if self.chance(25):
                 return str(self.choose((*hinted, *lexicon.WORDS))) * (5 + self.below(20))
             case _:
-                return self.choose(hinted or (*string.ascii_lowercase[:3], *lexicon.WORDS))
+                return self.choose(hinted or ("a", "b", *lexicon.WORDS))

@@ -69,7 +69,9 @@ class Validator:
 
 def conformity(schema: dict[str, Json], signature: Signature, arguments: Json) -> tuple[str | None, str | None]:
     """(canonical key, None) of arguments that conform, else (None, what is wrong with them)."""
-    errors = sorted(_checker(json.dumps(schema, sort_keys=True)).iter_errors(arguments), key=lambda e: list(map(str, e.path)))
+    errors = sorted(
+        _checker(json.dumps(schema, sort_keys=True)).iter_errors(arguments), key=lambda e: list(map(str, e.path))
+    )
     if errors:
         where = ".".join(map(str, errors[0].absolute_path)) or "arguments"
         return None, f"{where}: {errors[0].message[:300]}"
@@ -115,7 +117,9 @@ def _distinct(trials: Sequence[Trial]) -> str | None:
     if not repeated:
         return None
     shown = "\n".join(f"- {key[:200]}" for key in repeated[:5])
-    return f"These inputs occur more than once:\n{shown}\nEvery input must differ from all others, earlier ones included."
+    return (
+        f"These inputs occur more than once:\n{shown}\nEvery input must differ from all others, earlier ones included."
+    )
 
 
 def _enough(trials: Sequence[Trial]) -> str | None:
@@ -152,7 +156,9 @@ def _succeeds(trials: Sequence[Trial]) -> str | None:
     count = sum(t.raises for t in ran)
     if count <= RAISE_LIMIT * len(ran):
         return None
-    return f"{_share(count, len(ran))} inputs raise an exception; at most half may. Give more that the function accepts."
+    return (
+        f"{_share(count, len(ran))} inputs raise an exception; at most half may. Give more that the function accepts."
+    )
 
 
 def _quick(trials: Sequence[Trial]) -> str | None:
