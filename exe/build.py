@@ -17,9 +17,9 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -28,11 +28,13 @@ from exe import chain, codec, taskset
 from exe.chain import Chain, Yield
 from exe.errors import InputError, SandboxError, SourceError, StorageError, UsageError
 from exe.records import Case, Json, Manifest, Package, Program, Rejection
-from exe.sandbox import Sandbox
+from exe.sandbox.host import Sandbox
 from exe.sources import scrape
+from exe.sources.closure import installed_closure
 
 CHECKPOINTS = ".build"
 HASH_SEEDS = (0, 1)
+DEFAULT_PER_PACKAGE = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +53,18 @@ class Workshop:
     cache: Path
     workers: int = field(default_factory=lambda: os.cpu_count() or 1)
     unsafe: bool = False
+
+
+def default_recipe(name: str, *, cases: int = 15, seed: int = 0, per_package: int | None = None) -> Recipe:
+    """The set that every machine can make which installed this tool: from the packages that the tool itself stands on.
+
+    Raises SourceError where the tool is not installed but only lies on the path.
+    """
+    names = installed_closure("execution-eval")
+    if not names:
+        raise SourceError("the default set is made from this tool's own requirements, but it is not installed; `pip install -e .` first, or name a SOURCE")
+    chosen = DEFAULT_PER_PACKAGE if per_package is None else per_package
+    return Recipe(name=name, sources=tuple(f"installed:{each}" for each in names), chain=Chain(cases=cases, seed=seed, per_package=chosen))
 
 
 class Progress(Protocol):
@@ -88,7 +102,7 @@ def _build(recipe: Recipe, directory: Path, workshop: Workshop, progress: Progre
     progress.packages(len(packages))
     keys = [checkpoints / f"{package.name}-{_key(package, recipe.chain)}.jsonl" for package in packages]
     _run(packages, keys, recipe.chain, workshop, progress)
-    programs, cases, rejections, measurements = _merge(keys)
+    harvest = _merge(keys)
     manifest = Manifest(
         name=recipe.name,
         format=taskset.FORMAT,
@@ -97,13 +111,13 @@ def _build(recipe: Recipe, directory: Path, workshop: Workshop, progress: Progre
         generator=recipe.chain.generator,
         seed=recipe.chain.seed,
         sources=tuple(_source(package) for package in packages),
-        counts={"functions": len({r for r in _subjects(keys)})},
+        counts={"functions": harvest.functions},
         files={},
         canary="",
         isolation=isolation,
         settings=settings(recipe),
     )
-    finished = taskset.write_set(directory, manifest, programs, cases, [*refused, *rejections], measurements)
+    finished = taskset.write_set(directory, manifest, list(harvest.programs.values()), harvest.cases, [*refused, *harvest.rejections], harvest.measurements)
     shutil.rmtree(checkpoints)
     return finished
 
@@ -224,27 +238,36 @@ def _read_checkpoint(path: Path) -> tuple[list[dict[str, Json]], bool]:
     return [row for row in rows if "subject" in row], finished
 
 
-def _merge(paths: Sequence[Path]) -> tuple[list[Program], list[Case], list[Rejection], list[Json]]:
-    """All checkpoints together; a program that two packages give is kept once, credited to the first."""
-    programs: dict[str, Program] = {}
-    cases: list[Case] = []
-    rejections: list[Rejection] = []
-    measurements: list[Json] = []
+@dataclass(slots=True)
+class _Harvest:
+    """All checkpoints together."""
+
+    programs: dict[str, Program] = field(default_factory=dict)
+    cases: list[Case] = field(default_factory=list)
+    rejections: list[Rejection] = field(default_factory=list)
+    measurements: list[Json] = field(default_factory=list)
+    functions: int = 0
+
+
+def _merge(paths: Sequence[Path]) -> _Harvest:
+    """Reads all checkpoints; a program that two packages give is kept once, credited to the first."""
+    harvest = _Harvest()
     for path in paths:
         rows, _ = _read_checkpoint(path)
         for row in rows:
             found = chain.from_row(row, str(path))
-            rejections.extend(found.rejections)
+            harvest.functions += ":" in found.subject
+            harvest.rejections.extend(found.rejections)
             if found.program is None:
                 continue
-            twin = programs.get(found.program.id)
+            twin = harvest.programs.get(found.program.id)
             if twin is not None:
-                rejections.append(_duplicate(found.subject, twin))
+                harvest.rejections.append(_duplicate(found.subject, twin))
                 continue
-            programs[found.program.id] = found.program
-            cases.extend(found.cases)
-            measurements.extend({"case": case, "cpu_seconds": seconds} for case, seconds in found.cpu_seconds.items())
-    return list(programs.values()), cases, rejections, measurements
+            harvest.programs[found.program.id] = found.program
+            harvest.cases.extend(found.cases)
+            harvest.measurements.extend({"case": case, "cpu_seconds": seconds} for case, seconds in found.cpu_seconds.items())
+    return harvest
 
 
 def _duplicate(subject: str, twin: Program) -> Rejection:

@@ -6,13 +6,13 @@ Each function is independent of every other, so that a build can stop anywhere a
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from exe import certify, codec, inputs, screen
-from exe.analysis import metrics, signatures
-from exe.analysis.project import Function, Project, functions, read_project
-from exe.inline import inline
+from exe.analysis import Function, Project, functions, metrics, read_project, signatures
+from exe.inline import Limits, inline
+from exe.inputs.validators import trial
 from exe.records import Candidate, Case, Job, Json, Origin, Outcome, Package, Program, Rejection
 
 Execute = Callable[[Iterable[Job]], Iterator[tuple[Outcome, ...]]]
@@ -60,7 +60,7 @@ def walk(
     yield Yield(subject=subject_of(package), rejections=list(project.rejections))
     accepted = 0
     for function in _drawn(package, project, chain):
-        subject = subject_of(package, function.module, function.qualname)
+        subject = subject_of(package, function.module.name, function.qualname)
         if (known := done(subject)) is not None:
             found = known
         elif chain.per_package and accepted >= chain.per_package:
@@ -73,28 +73,26 @@ def walk(
 
 def one(project: Project, package: Package, function: Function, chain: Chain, first: Execute, second: Execute) -> Yield:
     """One function through the stages."""
-    subject = subject_of(package, function.module, function.qualname)
-    candidate = signatures.candidate(project, function, package)
+    subject = subject_of(package, function.module.name, function.qualname)
+    candidate = signatures.candidate(project, function, package, why_not=screen.why_not)
     if isinstance(candidate, Rejection):
         return _rejected(subject, candidate)
-    program = to_program(project, candidate)
+    program = to_program(project, candidate, chain)
     if isinstance(program, Rejection):
         return _rejected(subject, program)
-    if len(program.source) > chain.max_source:
-        return _rejected(subject, Rejection(subject=subject, stage="inline", reason="too-long", detail=f"{len(program.source):,} characters"))
     impure = screen.purity(program.source, program.entry)
     if impure is not None:
         return _rejected(subject, replace(impure, subject=subject))
     return _with_cases(subject, program, chain, first, second)
 
 
-def to_program(project: Project, candidate: Candidate) -> Program | Rejection:
+def to_program(project: Project, candidate: Candidate, chain: Chain) -> Program | Rejection:
     """Inlines a candidate and describes the result."""
-    inlined = inline(project, candidate)
+    inlined = inline(project, candidate, limits=Limits(characters=chain.max_source))
     if isinstance(inlined, Rejection):
         return inlined
     package = candidate.package
-    source = inputs.with_imports(inlined.source, candidate)
+    source, names = inputs.bind_names(inlined.source, inputs.candidate_types(candidate), inlined.names)
     origin = Origin(
         package=package.name,
         version=package.version,
@@ -112,7 +110,7 @@ def to_program(project: Project, candidate: Candidate) -> Program | Rejection:
         id=codec.content_id({"source": source, "entry": inlined.entry}),
         entry=inlined.entry,
         source=source,
-        parameters=inputs.arguments_schema(candidate, inlined.names),
+        parameters=inputs.arguments_schema(candidate, {name: names[name] for name in _named(candidate, names)}),
         returns=candidate.returns.text,
         origin=origin,
         provenance=dict(inlined.provenance),
@@ -120,25 +118,39 @@ def to_program(project: Project, candidate: Candidate) -> Program | Rejection:
     )
 
 
+def _named(candidate: Candidate, names: Mapping[str, str]) -> list[str]:
+    """The names that calls of the candidate may write, those of the program that need saying."""
+    types = inputs.candidate_types(candidate)
+    return [name for name in (*inputs.origins(types), *inputs.required_names(types)) if name in names]
+
+
 def _with_cases(subject: str, program: Program, chain: Chain, first: Execute, second: Execute) -> Yield:
-    """Inputs, ground truth and the validators for one program."""
+    """Inputs, ground truth and the validators for one program; the validators speak last, on what is certified."""
     generated = inputs.generate(program, seed=chain.seed, count=chain.cases, execute=first)
-    found = Yield(subject=subject, rejections=list(generated.rejections))
+    found = Yield(subject=subject, rejections=[replace(rejection, subject=subject) for rejection in generated.rejections])
     if not generated.calls:
         return found
     clock = _Clock(first)
+    certified: dict[str, Case] = {}
     for item in certify.certify(program, generated.calls, clock, second):
         if isinstance(item, Case):
-            found.cases.append(item)
+            certified[item.call] = item
         else:
             found.rejections.append(item)
-    kept, dropped = inputs.final(program, found.cases)
+    signature = inputs.read_schema(program.parameters)
+    trials = [trial(signature, call, _outcome(certified[call.call])) for call in generated.calls if call.call in certified]
+    kept, dropped = inputs.final(subject, trials)
     found.rejections.extend(dropped)
-    found.cases = kept
-    if kept:
+    found.cases = [certified[one.call.call] for one in kept if one.call is not None]
+    if found.cases:
         found.program = program
-        found.cpu_seconds = {case.id: clock.seconds[case.call] for case in kept if case.call in clock.seconds}
+        found.cpu_seconds = {case.id: clock.seconds[case.call] for case in found.cases if case.call in clock.seconds}
     return found
+
+
+def _outcome(case: Case) -> Outcome:
+    """A certified case as the validators see it."""
+    return Outcome(status="error" if "error" in case.expected else "value", plain=case.expected, typed=case.typed)
 
 
 class _Clock:
@@ -164,7 +176,7 @@ def _drawn(package: Package, project: Project, chain: Chain) -> list[Function]:
         return found
 
     def draw(function: Function) -> str:
-        return hashlib.sha256(f"{chain.seed}:{package.name}:{function.module}:{function.qualname}".encode()).hexdigest()
+        return hashlib.sha256(f"{chain.seed}:{package.name}:{function.module.name}:{function.qualname}".encode()).hexdigest()
 
     return sorted(found, key=draw)
 
