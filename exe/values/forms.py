@@ -28,7 +28,7 @@ from exe.values import classes, scalars
 from exe.values.limits import Unrepresentable
 
 if TYPE_CHECKING:
-    from exe.values.encode import Pair, Walk
+    from exe.values.encoding import Pair, Walk
 
 __builtins__ = dict(vars(builtins))
 
