@@ -16,9 +16,9 @@ from exe.values.unstable import unstable_text
 
 if TYPE_CHECKING:
     from exe.values.decoding import DecodeError, Opaque, decode
-    from exe.values.writing import LiteralError, literal
     from exe.values.reading import read_literal
     from exe.values.same import same_json, same_python, same_typed
+    from exe.values.writing import LiteralError, literal
 
 _LATER = {
     "DecodeError": "decoding",

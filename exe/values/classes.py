@@ -13,7 +13,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-__builtins__ = dict(vars(builtins))
+globals()["__builtins__"] = dict(vars(builtins))
 
 _mro = type.__dict__["__mro__"].__get__
 _namespace = type.__dict__["__dict__"].__get__

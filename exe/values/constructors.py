@@ -70,7 +70,7 @@ def _complex(real: Any, imaginary: Any = None) -> complex:
     return complex(real) if imaginary is None else complex(real, imaginary)
 
 
-def _bytes(kind: type) -> Callable[..., Any]:
+def _bytes(kind: Callable[[Any], Any]) -> Callable[..., Any]:
     def make(data: Any = b"") -> Any:
         if type(data) not in (bytes, list, tuple):
             raise Rejected("takes bytes or a list of integers")
@@ -181,10 +181,10 @@ CONSTRUCTORS: dict[str, Callable[..., Any]] = {
 """Constructor by spelling, bare and dotted; bare `datetime` is the class, as after `from datetime import datetime`."""
 
 CONSTANTS: dict[str, Any] = {
-    "timezone.utc": dt.timezone.utc,
-    "datetime.timezone.utc": dt.timezone.utc,
-    "datetime.UTC": dt.timezone.utc,
-    "UTC": dt.timezone.utc,
+    "timezone.utc": dt.UTC,
+    "datetime.timezone.utc": dt.UTC,
+    "datetime.UTC": dt.UTC,
+    "UTC": dt.UTC,
     **{f"factory:{name}": factory for name, factory in FACTORIES.items()},
     **{f"factory:{name.rpartition('.')[2]}": factory for name, factory in FACTORIES.items()},
 }

@@ -9,7 +9,7 @@ from exe.values import classes
 from exe.values.limits import DEFAULT_LIMITS, Limits, Unrepresentable
 from exe.values.scalars import escape_surrogates, merge_surrogates
 
-__builtins__ = dict(vars(builtins))
+globals()["__builtins__"] = dict(vars(builtins))
 
 Json = Any
 

@@ -9,12 +9,13 @@ from typing import Any
 
 from exe.values.decoding import Opaque
 from exe.values.encoding import encode, key_text
+from exe.values.forms import ITEMS, KEYS, VALUES
 from exe.values.limits import Unrepresentable
 from exe.values.scalars import merge_surrogates
 from exe.values.text import canonical, quote
 
-_ORDERED = (list, tuple, deque, range, type({}.values()))
-_UNORDERED = (set, frozenset, type({}.keys()), type({}.items()))
+_ORDERED = (list, tuple, deque, range, VALUES)
+_UNORDERED = (set, frozenset, KEYS, ITEMS)
 _MAPPINGS = (dict, OrderedDict, Counter, defaultdict, ChainMap, MappingProxyType, UserDict)
 _DEEPEST = 220
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from exe.values.decoding import Opaque
+from exe.values.forms import ITEMS, KEYS, VALUES
 from exe.values.keys import bucket, object_keys, written_key
 from exe.values.match_scalars import SCALARS, same_float, same_int, same_text
 from exe.values.pairing import Budget, pair_off
@@ -15,7 +16,7 @@ from exe.values.text import loads
 
 JSON, TYPED = "json", "typed"
 
-_VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
+_VIEWS = (KEYS, VALUES, ITEMS)
 _SEQUENCES = (list, tuple, deque, range, *_VIEWS)
 _SETS = (set, frozenset)
 _MAPPINGS = (dict, OrderedDict, Counter, defaultdict)
@@ -154,10 +155,10 @@ class Matcher:
             return pair_off(list(truth.items()), pairs, _pair_bucket, self._same_named_pair, self.budget)
         return pair_off(list(truth.items()), pairs, _pair_bucket, self._same_pair, self.budget)
 
-    def _typed_mapping(self, truth: Mapping[Any, Any], answer: Any, work: Work) -> bool:
+    def _typed_mapping(self, truth: Any, answer: Any, work: Work) -> bool:
         if type(answer) is not type(truth) or len(answer) != len(truth):
             return False
-        if type(truth) is defaultdict and truth.default_factory is not answer.default_factory:
+        if isinstance(truth, defaultdict) and truth.default_factory is not answer.default_factory:
             return False
         if type(truth) is OrderedDict:
             work.extend(zip(truth.values(), answer.values(), strict=True))
@@ -190,5 +191,3 @@ class Matcher:
 
 def _pair_bucket(pair: Any) -> str | None:
     return bucket(pair[0])
-
-

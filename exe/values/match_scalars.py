@@ -16,8 +16,8 @@ from zoneinfo import ZoneInfo
 
 from exe.values import scalars
 from exe.values.limits import Limits
-from exe.values.writing import LiteralError
 from exe.values.reading import read_literal
+from exe.values.writing import LiteralError
 
 _SMALL = Limits(depth=4, nodes=4)
 

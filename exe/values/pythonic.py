@@ -10,13 +10,13 @@ from types import MappingProxyType
 from typing import Any
 
 from exe.values.decoding import Opaque
+from exe.values.forms import ITEMS, KEYS, VALUES
 from exe.values.keys import bucket
 from exe.values.pairing import Budget, pair_off
 
 _NUMBERS = (bool, int, float, complex, Decimal, Fraction)
 _SEQUENCES = (list, tuple, deque)
-_KEYS, _ITEMS, _VALUES = type({}.keys()), type({}.items()), type({}.values())
-_SETS = (set, frozenset, _KEYS, _ITEMS)
+_SETS = (set, frozenset, KEYS, ITEMS)
 _DICTS = (dict, OrderedDict, Counter, defaultdict)
 _MAPPINGS = (*_DICTS, ChainMap, MappingProxyType, UserDict)
 
@@ -63,8 +63,8 @@ def _step(one: Any, other: Any, work: list[tuple[Any, Any]], budget: Budget) -> 
         return pair_off(list(one), list(other), bucket, lambda x, y: equal(x, y, budget), budget)
     if cls in _MAPPINGS:
         return its in _MAPPINGS and _same_mapping(one, other, work, budget)
-    if cls is _VALUES:  # Python compares these by identity; as lists is the useful reading
-        work.append((list(one), list(other) if its is _VALUES else other))
+    if cls is VALUES:  # Python compares these by identity; as lists is the useful reading
+        work.append((list(one), list(other) if its is VALUES else other))
         return True
     if cls in (bytes, bytearray, memoryview) and its in (bytes, bytearray, memoryview):
         return bytes(one) == bytes(other)
@@ -89,7 +89,9 @@ def _nan_parts(value: Any) -> tuple[Any, Any]:
     return tuple(None if part != part else part for part in parts)  # type: ignore[return-value]
 
 
-def _same_mapping(one: Mapping[Any, Any], other: Mapping[Any, Any], work: list[tuple[Any, Any]], budget: Budget) -> bool:
+def _same_mapping(
+    one: Mapping[Any, Any], other: Mapping[Any, Any], work: list[tuple[Any, Any]], budget: Budget
+) -> bool:
     if len(one) != len(other):
         return False
     if type(one) is OrderedDict and type(other) is OrderedDict:

@@ -15,8 +15,8 @@ from typing import Any
 
 from exe.values.constructors import CONSTANTS, CONSTRUCTORS, Rejected
 from exe.values.limits import DEFAULT_LIMITS, Limits
-from exe.values.writing import LiteralError
 from exe.values.text import integer_digits
+from exe.values.writing import LiteralError
 
 NAMES: Mapping[str, Any] = {
     "nan": float("nan"), "NaN": float("nan"), "inf": float("inf"), "Infinity": float("inf"), "INF": float("inf"),

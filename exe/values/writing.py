@@ -17,7 +17,7 @@ from pathlib import PosixPath, PurePosixPath, PureWindowsPath
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from exe.values.forms import FACTORIES, natural
+from exe.values.forms import FACTORIES, ITEMS, KEYS, VALUES, natural
 from exe.values.scalars import decimal_text
 from exe.values.text import integer_digits
 
@@ -190,9 +190,9 @@ _RULES: dict[type, Rule] = {
     UserList: _spelled("collections.UserList", lambda value: value.data),
     UserString: _spelled("collections.UserString", lambda value: value.data),
     types.MappingProxyType: _spelled("types.MappingProxyType", dict),
-    type({}.keys()): lambda writer, value: f"{writer.name('dict')}.fromkeys({writer.write(list(value))}).keys()",
-    type({}.values()): lambda writer, value: f"{writer.braces(enumerate(value))}.values()",
-    type({}.items()): lambda writer, value: f"{writer.braces(value)}.items()",
+    KEYS: lambda writer, value: f"{writer.name('dict')}.fromkeys({writer.write(list(value))}).keys()",
+    VALUES: lambda writer, value: f"{writer.braces(enumerate(value))}.values()",
+    ITEMS: lambda writer, value: f"{writer.braces(value)}.items()",
     Decimal: _spelled("decimal.Decimal", decimal_text),
     Fraction: lambda writer, value: writer.call("fractions.Fraction", value.numerator, value.denominator),
     datetime: _datetime,
