@@ -108,7 +108,7 @@ _WRITE_FLAGS = 0x3 | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _FCNTL_COMMANDS = (0, 1, 2, 3, 1030)  # F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC
 _CLONE_MORE_THAN_FORK = 0x7E020000 | 0x10000 | 0x100  # new namespaces, CLONE_THREAD, CLONE_VM
 
-_LOAD, _EQUAL, _ANY_BIT, _AT_LEAST, _RETURN = 0x20, 0x15, 0x45, 0x35, 0x06
+_LOAD, _EQUAL, _ANY_BIT, _AT_LEAST, _JUMP, _RETURN = 0x20, 0x15, 0x45, 0x35, 0x05, 0x06
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _MODE_FILTER = 38, 22, 2
 
@@ -176,15 +176,27 @@ def assemble(zygote: bool, machine: str | None = None) -> Filter:
     code: list[Instruction] = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, arch), (_RETURN, 0, 0, _KILL), (_LOAD, 0, 0, 0)]
     if foreign is not None:
         code += [(_AT_LEAST, 0, 1, foreign), (_RETURN, 0, 0, _KILL)]
+    answers: dict[int, list[Instruction]] = {}
     for name in _PLAIN + (_ONLY_ZYGOTE if zygote else ()):
         number = NUMBERS[name][column]
-        if number is not None and name not in _CHECKED:
-            code += [(_EQUAL, 0, 1, number), _PASS]
+        if number is not None:
+            answers[number] = [_PASS]
     for name, check in _checks(zygote).items():
         number = NUMBERS[name][column]
         if number is not None:
-            code += [(_EQUAL, 0, len(check), number), *check]
-    return Filter((*code, _refuse(errno.EPERM)))
+            answers[number] = check
+    return Filter((*code, *_search(sorted(answers.items()))))
+
+
+def _search(answers: list[tuple[int, list[Instruction]]]) -> list[Instruction]:
+    """A binary search for the call's number: the kernel walks the filter once for every number when it is loaded."""
+    if len(answers) == 1:
+        number, answer = answers[0]
+        return [(_EQUAL, 0, len(answer), number), *answer, _refuse(errno.EPERM)]
+    middle = len(answers) // 2
+    low, high = _search(answers[:middle]), _search(answers[middle:])
+    # a conditional jump spans at most 255 instructions, an unconditional one any number
+    return [(_AT_LEAST, 0, 1, answers[middle][0]), (_JUMP, 0, 0, len(low)), *low, *high]
 
 
 class _Program(ctypes.Structure):

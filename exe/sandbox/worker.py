@@ -34,10 +34,7 @@ import sys
 import time
 from collections.abc import Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from exe.sandbox import child, frames
+from typing import Any
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _PRIVATE = ("exe", "json", "base64")
@@ -46,6 +43,8 @@ _WARM = ("json", "base64", "collections", "dataclasses", "datetime", "enum", "fu
 _NONCE = 16
 _HEADER = _NONCE + 1 + 4
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_STARVED = 0.05  # a process that used this part of its time is busy on a busy machine, not asleep
+_PATIENCE = 4  # times its wall-clock limit that a busy process gets, at most
 _GRACE = 0.05  # seconds for a child that has reported to end by itself
 
 
@@ -200,6 +199,8 @@ class Zygote:
                 cpu, forged, found = self.fork(task)
                 code = found.get(b"C", code)
                 outcome = found.get(b"V") or found.get(b"R") or self.child.dumps(found["outcome"])
+                if len(outcome) > self.limits["reply_bytes"]:
+                    outcome = self.child.dumps(self.child.failure("overflow", f"reply of {len(outcome)} bytes"))
                 trace = b"{}"
                 if job["trace"] and b"V" in found:
                     traced = self._task(job, call, code, want=False, trace=True)
@@ -257,17 +258,24 @@ class Zygote:
 
     def _listen(self, pid: int, read: int) -> tuple[bytes, tuple[str, str] | None]:
         """All that the child writes until it ends, within its time; the second item is why it must be killed."""
-        deadline = time.monotonic() + self.limits["wall_seconds"]
-        ceiling = 16 * self.limits["result_bytes"] + 24 * self.limits["source_bytes"] + (1 << 20)
+        wall = self.limits["wall_seconds"]
+        started = time.monotonic()
+        deadline, consumed = started + wall, 0.0
+        ceiling = self.limits["reply_bytes"] + 3 * self.limits["request_bytes"]  # an outcome and a compiled program
         poll = select.poll()
         poll.register(read, select.POLLIN)
         poll.register(self.requests, 0)  # only that the host hung up
         parts = bytearray()
         while True:
             left = deadline - time.monotonic()
-            events = poll.poll(max(0, int(left * 1000) + 1)) if left > 0 else []
+            events = poll.poll(int(left * 1000) + 1) if left > 0 else []
             if not events:
-                return bytes(parts), ("timeout", f"more than {self.limits['wall_seconds']} s of wall clock")
+                used = _cpu_clock(pid)
+                starved = used - consumed > _STARVED * wall and time.monotonic() - started < (_PATIENCE - 0.5) * wall
+                if not starved:
+                    return bytes(parts), ("timeout", f"more than {wall} s of wall clock")
+                deadline, consumed = deadline + wall, used
+                continue
             if any(descriptor == self.requests for descriptor, _ in events):
                 os.kill(pid, signal.SIGKILL)
                 os._exit(0)
@@ -290,7 +298,7 @@ def _parse(data: bytes, nonce: bytes) -> dict[Any, Any] | None:
         end = at + _HEADER + int.from_bytes(data[at + _NONCE + 1 : at + _HEADER], "big")
         if end > len(data) or kind in found or any(final in found for final in (b"V", b"R", b"T")):
             return None
-        if kind not in (b"C", b"V", b"R", b"T") or b"\n" in data[at + _HEADER : end] and kind != b"C":
+        if kind not in (b"C", b"V", b"R", b"T") or (b"\n" in data[at + _HEADER : end] and kind != b"C"):
             return None
         found[kind] = data[at + _HEADER : end]
         at = end
@@ -340,6 +348,14 @@ def _reap(pid: int, *, kill: bool) -> tuple[int, float, bool]:
     return status, cpu, lingered
 
 
+def _cpu_clock(pid: int) -> float:
+    """CPU seconds that a process has used so far; 0 where the system does not tell."""
+    try:
+        return time.clock_gettime((~pid << 3) | 2)  # the process's clock id, as clock_getcpuclockid(3) makes it
+    except (OSError, OverflowError):
+        return 0.0
+
+
 def _sink() -> int:
     """Where a program's output goes: memory, bounded by the file-size limit, never read."""
     if hasattr(os, "memfd_create"):
@@ -383,7 +399,7 @@ def _warm_up(child_module: Any) -> None:
         importlib.import_module(name)
     child_module.split_call("f(1, a=[2])")
     child_module.value_outcome([{"a": (1, 2.5, None)}, {3}], 1 << 20)
-    child_module.error_outcome(ValueError("x"))
+    child_module.error_outcome(ValueError("x"), 1 << 20)
     gc.collect()
     gc.freeze()
 

@@ -149,7 +149,9 @@ class Walk:
         for base in classes.mro(cls):
             form = FORMS.get(id(base))
             if form is not None or base is str or base is int or base is float:
-                return self.container(value, encode_subclass(base), mutable=form is not None and form[0] is Kind.MUTABLE)
+                return self.container(
+                    value, encode_subclass(base), mutable=form is not None and form[0] is Kind.MUTABLE
+                )
         if not classes.is_transparent(cls):
             raise Unrepresentable("opaque", classes.class_name(cls))
         return self.container(value, encode_object, mutable=True)

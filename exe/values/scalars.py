@@ -155,7 +155,11 @@ def read_duration(text: str) -> timedelta | None:
     if not match:
         return None
     micros = sum(
-        (Fraction(part.replace(",", ".")) * unit for part, unit in zip(match.groups()[1:], _UNITS, strict=True) if part),
+        (
+            Fraction(part.replace(",", ".")) * unit
+            for part, unit in zip(match.groups()[1:], _UNITS, strict=True)
+            if part
+        ),
         Fraction(0),
     )
     if micros.denominator != 1:
