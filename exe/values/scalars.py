@@ -14,7 +14,7 @@ from datetime import date, datetime, time, timedelta, timezone
 from decimal import Context, Decimal
 from fractions import Fraction
 
-__builtins__ = dict(vars(builtins))
+globals()["__builtins__"] = dict(vars(builtins))
 
 _context = Context(prec=28, capitals=1)
 _numerator = Fraction.__dict__["_numerator"].__get__
