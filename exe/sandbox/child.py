@@ -150,7 +150,7 @@ def evaluate(code: CodeType, call: str, limits: Mapping[str, Any]) -> dict[str, 
     namespace = module.__dict__
     depth = recursion.Depth(limits["recursion_limit"])
     parts = split_call(call)  # while `ast` and `compile` are surely themselves
-    whole = compile(call, "<call>", "eval", dont_inherit=True) if parts is None else None
+    whole = compile(call, "<call>", "eval", dont_inherit=True)
     try:
         depth.load(code, namespace)
     except BaseException as error:  # noqa: BLE001 - whatever a program raises while it loads
@@ -188,6 +188,7 @@ def value_outcome(value: Any, result_bytes: int) -> dict[str, Any]:
     """The outcome of a call that returned; draining an iterator may still raise, which then is the outcome."""
     try:
         plain, typed = encode(value)
+        _set_digits(0)
         size = len(dumps(plain))
     except Unrepresentable as error:
         return failure("overflow" if error.reason == "large" else "unrepresentable", str(error))
@@ -197,8 +198,6 @@ def value_outcome(value: Any, result_bytes: int) -> dict[str, Any]:
         return failure("unrepresentable", "nested too deeply")
     except BaseException as error:  # noqa: BLE001 - raised by the program's own iterator
         return error_outcome(error, result_bytes)
-    finally:
-        _set_digits(0)
     if size > result_bytes:
         return failure("overflow", f"result of {size} bytes, limit {result_bytes}")
     return {
@@ -219,17 +218,15 @@ def error_outcome(error: BaseException, result_bytes: int) -> dict[str, Any]:
         return failure("impure", "the time-zone database of the machine")
     try:
         plain, typed = encode_error(error)
+        _set_digits(0)
         size = len(dumps(plain))
-        unstable = unstable_text(plain)
     except Unrepresentable as problem:
         return failure("overflow" if problem.reason == "large" else "unrepresentable", str(problem))
-    except BaseException as problem:  # noqa: BLE001 - the exception's own __str__ raised
+    except BaseException as problem:  # noqa: BLE001 - the exception's own __str__ ran, at the limit of something
         return failure("unrepresentable", f"{type(error).__name__} whose text raises {type(problem).__name__}")
-    finally:
-        _set_digits(0)
     if size > result_bytes:
         return failure("overflow", f"error of {size} bytes, limit {result_bytes}")
-    return {"status": "error", "plain": {"error": plain}, "typed": {"error": typed}, "unstable": unstable}
+    return {"status": "error", "plain": plain, "typed": typed, "unstable": unstable_text(plain)}
 
 
 def split_call(call: str) -> CodeType | None:

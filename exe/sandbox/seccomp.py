@@ -1,7 +1,8 @@
 """The system calls that code in the sandbox may make: an allow-list, assembled to BPF and loaded by ctypes.
 
 Two filters stack: `ZYGOTE` holds for the process that forks, `CHILD` (tighter) for each process that runs a program.
-What is not listed fails with EPERM; a call made through another architecture's entry kills the process.
+What is not listed fails with EPERM; a call made through another architecture's entry kills the process, and in a child
+so does a call that only harm has a use for.
 Numbers: the kernel's arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h.
 """
 
@@ -46,6 +47,15 @@ NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "nanosleep": (35, 101),
     "getpid": (39, 172),
     "clone": (56, 220),
+    "pipe": (22, None),
+    "socket": (41, 198),
+    "socketpair": (53, 199),
+    "fork": (57, None),
+    "vfork": (58, None),
+    "execve": (59, 221),
+    "mknod": (133, None),
+    "mknodat": (259, 33),
+    "execveat": (322, 281),
     "exit": (60, 93),
     "wait4": (61, 260),
     "kill": (62, 129),
@@ -101,8 +111,11 @@ NUMBERS: dict[str, tuple[int | None, int | None]] = {
 ARCHITECTURES = {"x86_64": (0xC000003E, 0, 0x40000000), "aarch64": (0xC00000B7, 1, None)}
 
 _ONLY_ZYGOTE = ("clone", "wait4", "kill", "setpgid", "prctl", "setrlimit", "pipe2", "memfd_create", "dup2", "dup3")
+# no harmless code makes these by way of trying: the death by SIGSYS that they bring cannot be swallowed
+_TELLING = ("clone", "fork", "vfork", "execve", "execveat", "socket", "socketpair", "pipe", "pipe2", "memfd_create",
+            "mknod", "mknodat", "kill")  # fmt: skip
 _CHECKED = ("open", "openat", "fcntl", "prlimit64", "ioctl", "clone3", "clone")
-_PLAIN = tuple(name for name in NUMBERS if name not in _CHECKED and name not in _ONLY_ZYGOTE)
+_PLAIN = tuple(name for name in NUMBERS if name not in _CHECKED + _ONLY_ZYGOTE + _TELLING)
 
 _WRITE_FLAGS = 0x3 | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _FCNTL_COMMANDS = (0, 1, 2, 3, 1030)  # F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC
@@ -124,6 +137,7 @@ def _refuse(code: int) -> Instruction:
 
 
 _PASS: Instruction = (_RETURN, 0, 0, _ALLOW)
+_DEATH: Instruction = (_RETURN, 0, 0, _KILL)
 
 
 def _without_bits(index: int, bits: int) -> list[Instruction]:
@@ -154,7 +168,7 @@ def _checks(zygote: bool) -> dict[str, list[Instruction]]:
         "prlimit64": [_PASS] if zygote else _only_reading_own_limits(),
         "ioctl": [_refuse(errno.ENOTTY)],
         "clone3": [_refuse(errno.ENOSYS)],
-        "clone": _without_bits(0, _CLONE_MORE_THAN_FORK) if zygote else [_refuse(errno.EPERM)],
+        "clone": _without_bits(0, _CLONE_MORE_THAN_FORK),
     }
 
 
@@ -181,7 +195,8 @@ def assemble(zygote: bool, machine: str | None = None) -> Filter:
         number = NUMBERS[name][column]
         if number is not None:
             answers[number] = [_PASS]
-    for name, check in _checks(zygote).items():
+    checks = _checks(zygote) if zygote else {**_checks(zygote), **{name: [_DEATH] for name in _TELLING}}
+    for name, check in checks.items():
         number = NUMBERS[name][column]
         if number is not None:
             answers[number] = check

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -59,8 +58,8 @@ class Battle:
 
 
 @pytest.fixture(scope="module")
-def battle(walls: Isolation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Battle]:
-    yield Battle(walls, tmp_path_factory.mktemp("prey"))
+def battle(walls: Isolation, tmp_path_factory: pytest.TempPathFactory) -> Battle:
+    return Battle(walls, tmp_path_factory.mktemp("prey"))
 
 
 def shown(outcome: Outcome) -> str:
