@@ -149,36 +149,36 @@ def evaluate(code: CodeType, call: str, limits: Mapping[str, Any]) -> dict[str, 
     sys.modules[MODULE] = module
     namespace = module.__dict__
     depth = recursion.Depth(limits["recursion_limit"])
+    parts = split_call(call)  # while `ast` and `compile` are surely themselves
+    whole = compile(call, "<call>", "eval", dont_inherit=True)
     try:
         depth.load(code, namespace)
     except BaseException as error:  # noqa: BLE001 - whatever a program raises while it loads
         depth.relax()
-        return _load_failure(error)
-    parts = split_call(call)
+        return _load_failure(error, limits["result_bytes"])
     mutates: bool | None = None
-    arguments: Any = None
+    arguments: list[Any] = []
     try:
         if parts is None:
-            value = depth.evaluate(compile(call, "<call>", "eval", dont_inherit=True), namespace)
+            value = depth.evaluate(whole, namespace)
         else:
-            function = depth.evaluate(parts.function, namespace)
-            arguments = depth.evaluate(parts.arguments, namespace)
+            function, *arguments = depth.evaluate(parts, namespace)
             value = depth.call(function, *arguments)
     except BaseException as error:  # noqa: BLE001 - every exception is an outcome, SystemExit too
         depth.relax()
-        outcome = error_outcome(error)
+        outcome = error_outcome(error, limits["result_bytes"])
     else:
         outcome = value_outcome(value, limits["result_bytes"])
     depth.release()
-    if parts is not None and arguments is not None and outcome["status"] in ("value", "error"):
+    if parts is not None and arguments and outcome["status"] in ("value", "error"):
         mutates = _mutated(parts, arguments, namespace)
     return {**outcome, "mutates_arguments": mutates}
 
 
-def _load_failure(error: BaseException) -> dict[str, Any]:
+def _load_failure(error: BaseException, result_bytes: int) -> dict[str, Any]:
     if isinstance(error, MemoryError):
         return failure("memory", "MemoryError while loading")
-    shown = error_outcome(error)
+    shown = error_outcome(error, result_bytes)
     if shown["status"] != "error":
         return failure("unloadable", type(error).__name__)
     return failure("unloadable", "{code}: {message}".format(**shown["plain"]["error"]))
@@ -188,17 +188,16 @@ def value_outcome(value: Any, result_bytes: int) -> dict[str, Any]:
     """The outcome of a call that returned; draining an iterator may still raise, which then is the outcome."""
     try:
         plain, typed = encode(value)
+        _set_digits(0)
         size = len(dumps(plain))
     except Unrepresentable as error:
-        return failure("unrepresentable", str(error))
+        return failure("overflow" if error.reason == "large" else "unrepresentable", str(error))
     except MemoryError:
         return failure("overflow", "the result does not fit into memory once encoded")
     except RecursionError:
         return failure("unrepresentable", "nested too deeply")
     except BaseException as error:  # noqa: BLE001 - raised by the program's own iterator
-        return error_outcome(error)
-    finally:
-        _set_digits(0)
+        return error_outcome(error, result_bytes)
     if size > result_bytes:
         return failure("overflow", f"result of {size} bytes, limit {result_bytes}")
     return {
@@ -209,7 +208,7 @@ def value_outcome(value: Any, result_bytes: int) -> dict[str, Any]:
     }
 
 
-def error_outcome(error: BaseException) -> dict[str, Any]:
+def error_outcome(error: BaseException, result_bytes: int) -> dict[str, Any]:
     """The outcome of a call that raised; what the walls or the machine raised is not the program's own."""
     if isinstance(error, MemoryError):
         return failure("memory", "MemoryError")
@@ -219,50 +218,43 @@ def error_outcome(error: BaseException) -> dict[str, Any]:
         return failure("impure", "the time-zone database of the machine")
     try:
         plain, typed = encode_error(error)
-        unstable = unstable_text(plain)
-    except Unrepresentable as problem:
-        return failure("unrepresentable", str(problem))
-    except BaseException as problem:  # noqa: BLE001 - the exception's own __str__ raised
-        return failure("unrepresentable", f"{type(error).__name__} whose text raises {type(problem).__name__}")
-    finally:
         _set_digits(0)
-    return {"status": "error", "plain": {"error": plain}, "typed": {"error": typed}, "unstable": unstable}
+        size = len(dumps(plain))
+    except Unrepresentable as problem:
+        return failure("overflow" if problem.reason == "large" else "unrepresentable", str(problem))
+    except BaseException as problem:  # noqa: BLE001 - the exception's own __str__ ran, at the limit of something
+        return failure("unrepresentable", f"{type(error).__name__} whose text raises {type(problem).__name__}")
+    if size > result_bytes:
+        return failure("overflow", f"error of {size} bytes, limit {result_bytes}")
+    return {"status": "error", "plain": plain, "typed": typed, "unstable": unstable_text(plain)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
-    """A call taken apart: compiled expressions for the function and for `((positional, …), {keyword: …})`."""
+def split_call(call: str) -> CodeType | None:
+    """Code that evaluates `f(a, b=c)` to `(f, (a,), {"b": c})`, in Python's own order, so that the arguments stay at hand.
 
-    function: CodeType
-    arguments: CodeType
-
-
-def split_call(call: str) -> Parts | None:
-    """Take `f(a, b=c)` apart so that the arguments stay at hand; None for other expressions and for `*` and `**`."""
-    body = ast.parse(call, mode="eval").body
+    None for other expressions and for calls with `*` or `**`.
+    """
+    tree = ast.parse(call, mode="eval")
+    body = tree.body
     if not isinstance(body, ast.Call) or any(isinstance(argument, ast.Starred) for argument in body.args):
         return None
-    names = [keyword.arg for keyword in body.keywords]
-    if any(name is None for name in names):
+    if any(keyword.arg is None for keyword in body.keywords):
         return None
-    keywords = ast.Dict(keys=[ast.Constant(name) for name in names], values=[k.value for k in body.keywords])
-    both = ast.Tuple(elts=[ast.Tuple(elts=body.args, ctx=ast.Load()), keywords], ctx=ast.Load())
-    return Parts(function=_compile_expression(body.func), arguments=_compile_expression(both))
-
-
-def _compile_expression(node: ast.expr) -> CodeType:
-    tree = ast.fix_missing_locations(ast.Expression(node))
-    code: CodeType = compile(tree, "<call>", "eval", dont_inherit=True)
+    names: list[ast.expr | None] = [ast.Constant(keyword.arg) for keyword in body.keywords]
+    keywords = ast.Dict(keys=names, values=[keyword.value for keyword in body.keywords])
+    positional = ast.Tuple(elts=body.args, ctx=ast.Load())
+    tree.body = ast.Tuple(elts=[body.func, positional, keywords], ctx=ast.Load())
+    code: CodeType = compile(ast.fix_missing_locations(tree), "<call>", "eval", dont_inherit=True)
     return code
 
 
-def _mutated(parts: Parts, used: Any, namespace: dict[str, Any]) -> bool | None:
+def _mutated(parts: CodeType, used: list[Any], namespace: dict[str, Any]) -> bool | None:
     """Whether the call changed its arguments: those it got, against the same expressions evaluated afresh.
 
     Both are encoded only after the result is, so that looking at iterators cannot disturb it. None when either has no
     form to compare.
     """
     try:
-        return encode(used)[1] != encode(eval(parts.arguments, namespace))[1]  # noqa: S307 - inside the walls
+        return bool(encode(used)[1] != encode(list(eval(parts, namespace)[1:]))[1])  # noqa: S307 - inside the walls
     except BaseException:  # noqa: BLE001 - the program's own code may run here; then nothing is known
         return None

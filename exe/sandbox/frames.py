@@ -43,7 +43,7 @@ def parse_int(text: str, chunk: int = 4000) -> int:
     if len(digits) <= chunk:
         return int(text)
     half = len(digits) // 2
-    value = parse_int(digits[:-half], chunk) * 10**half + parse_int(digits[-half:], chunk)
+    value: int = parse_int(digits[:-half], chunk) * 10**half + parse_int(digits[-half:], chunk)
     return -value if text.startswith("-") else value
 
 

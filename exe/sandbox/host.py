@@ -28,6 +28,7 @@ _WINDOW = 8  # jobs taken from the caller ahead of the oldest unfinished one, a 
 _TRIES = 3  # times a call may take its worker down
 _STARTS = 3  # times in a row a worker may die before it is ready
 _READY_SECONDS = 30.0
+_PATIENCE = 4  # a busy process on a busy machine gets that many times its wall-clock limit (see the worker)
 _GRACE_SECONDS = 10.0  # on top of a call's own wall-clock limit
 
 
@@ -59,10 +60,11 @@ class _Worker:
             cwd="/",
             process_group=0,  # Ctrl-C reaches the host alone, which then ends the worker
         )
-        assert self.process.stdin is not None and self.process.stdout is not None and self.process.stderr is not None
-        self.requests = self.process.stdin.fileno()
-        self.replies = self.process.stdout.fileno()
-        self.complaints = self.process.stderr.fileno()
+        self.requests, self.replies, self.complaints = (
+            stream.fileno()
+            for stream in (self.process.stdin, self.process.stdout, self.process.stderr)
+            if stream is not None
+        )
         for descriptor in (self.requests, self.replies, self.complaints):
             os.set_blocking(descriptor, False)
         self.reader = frames.Reader(limit)
@@ -241,7 +243,7 @@ class Sandbox:
             self._send(worker)
 
     def _deadline(self, worker: _Worker, work: _Work) -> float:
-        runs = 3 if work.job.trace else 1
+        runs = _PATIENCE * (2 if work.job.trace else 1)
         start = 0.0 if worker.ready else _READY_SECONDS
         return time.monotonic() + start + runs * self.limits.wall_seconds + _GRACE_SECONDS
 

@@ -131,7 +131,7 @@ def hello(isolation: Isolation, limits: Limits, *, attack: bool = False) -> dict
     found = layout.find()
     readable = (*found.folders, f"{BOX}/exe" if isolation.namespaces else os.path.join(found.package, "exe"))
     return {
-        "limits": asdict(limits),
+        "limits": {**asdict(limits), "request_bytes": limits.request_frame, "reply_bytes": limits.reply_frame // 2},
         "seccomp": isolation.seccomp,
         "landlock": list(readable) if isolation.level in (1, 3) else None,
         "drop_root": not isolation.namespaces,

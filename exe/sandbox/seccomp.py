@@ -1,7 +1,8 @@
 """The system calls that code in the sandbox may make: an allow-list, assembled to BPF and loaded by ctypes.
 
 Two filters stack: `ZYGOTE` holds for the process that forks, `CHILD` (tighter) for each process that runs a program.
-What is not listed fails with EPERM; a call made through another architecture's entry kills the process.
+What is not listed fails with EPERM; a call made through another architecture's entry kills the process, and in a child
+so does a call that only harm has a use for.
 Numbers: the kernel's arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h.
 """
 
@@ -46,6 +47,15 @@ NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "nanosleep": (35, 101),
     "getpid": (39, 172),
     "clone": (56, 220),
+    "pipe": (22, None),
+    "socket": (41, 198),
+    "socketpair": (53, 199),
+    "fork": (57, None),
+    "vfork": (58, None),
+    "execve": (59, 221),
+    "mknod": (133, None),
+    "mknodat": (259, 33),
+    "execveat": (322, 281),
     "exit": (60, 93),
     "wait4": (61, 260),
     "kill": (62, 129),
@@ -101,14 +111,17 @@ NUMBERS: dict[str, tuple[int | None, int | None]] = {
 ARCHITECTURES = {"x86_64": (0xC000003E, 0, 0x40000000), "aarch64": (0xC00000B7, 1, None)}
 
 _ONLY_ZYGOTE = ("clone", "wait4", "kill", "setpgid", "prctl", "setrlimit", "pipe2", "memfd_create", "dup2", "dup3")
+# no harmless code makes these by way of trying: the death by SIGSYS that they bring cannot be swallowed
+_TELLING = ("clone", "fork", "vfork", "execve", "execveat", "socket", "socketpair", "pipe", "pipe2", "memfd_create",
+            "mknod", "mknodat", "kill")  # fmt: skip
 _CHECKED = ("open", "openat", "fcntl", "prlimit64", "ioctl", "clone3", "clone")
-_PLAIN = tuple(name for name in NUMBERS if name not in _CHECKED and name not in _ONLY_ZYGOTE)
+_PLAIN = tuple(name for name in NUMBERS if name not in _CHECKED + _ONLY_ZYGOTE + _TELLING)
 
 _WRITE_FLAGS = 0x3 | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _FCNTL_COMMANDS = (0, 1, 2, 3, 1030)  # F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC
 _CLONE_MORE_THAN_FORK = 0x7E020000 | 0x10000 | 0x100  # new namespaces, CLONE_THREAD, CLONE_VM
 
-_LOAD, _EQUAL, _ANY_BIT, _AT_LEAST, _RETURN = 0x20, 0x15, 0x45, 0x35, 0x06
+_LOAD, _EQUAL, _ANY_BIT, _AT_LEAST, _JUMP, _RETURN = 0x20, 0x15, 0x45, 0x35, 0x05, 0x06
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _MODE_FILTER = 38, 22, 2
 
@@ -124,6 +137,7 @@ def _refuse(code: int) -> Instruction:
 
 
 _PASS: Instruction = (_RETURN, 0, 0, _ALLOW)
+_DEATH: Instruction = (_RETURN, 0, 0, _KILL)
 
 
 def _without_bits(index: int, bits: int) -> list[Instruction]:
@@ -154,7 +168,7 @@ def _checks(zygote: bool) -> dict[str, list[Instruction]]:
         "prlimit64": [_PASS] if zygote else _only_reading_own_limits(),
         "ioctl": [_refuse(errno.ENOTTY)],
         "clone3": [_refuse(errno.ENOSYS)],
-        "clone": _without_bits(0, _CLONE_MORE_THAN_FORK) if zygote else [_refuse(errno.EPERM)],
+        "clone": _without_bits(0, _CLONE_MORE_THAN_FORK),
     }
 
 
@@ -176,15 +190,28 @@ def assemble(zygote: bool, machine: str | None = None) -> Filter:
     code: list[Instruction] = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, arch), (_RETURN, 0, 0, _KILL), (_LOAD, 0, 0, 0)]
     if foreign is not None:
         code += [(_AT_LEAST, 0, 1, foreign), (_RETURN, 0, 0, _KILL)]
+    answers: dict[int, list[Instruction]] = {}
     for name in _PLAIN + (_ONLY_ZYGOTE if zygote else ()):
         number = NUMBERS[name][column]
-        if number is not None and name not in _CHECKED:
-            code += [(_EQUAL, 0, 1, number), _PASS]
-    for name, check in _checks(zygote).items():
+        if number is not None:
+            answers[number] = [_PASS]
+    checks = _checks(zygote) if zygote else {**_checks(zygote), **{name: [_DEATH] for name in _TELLING}}
+    for name, check in checks.items():
         number = NUMBERS[name][column]
         if number is not None:
-            code += [(_EQUAL, 0, len(check), number), *check]
-    return Filter((*code, _refuse(errno.EPERM)))
+            answers[number] = check
+    return Filter((*code, *_search(sorted(answers.items()))))
+
+
+def _search(answers: list[tuple[int, list[Instruction]]]) -> list[Instruction]:
+    """A binary search for the call's number: the kernel walks the filter once for every number when it is loaded."""
+    if len(answers) == 1:
+        number, answer = answers[0]
+        return [(_EQUAL, 0, len(answer), number), *answer, _refuse(errno.EPERM)]
+    middle = len(answers) // 2
+    low, high = _search(answers[:middle]), _search(answers[middle:])
+    # a conditional jump spans at most 255 instructions, an unconditional one any number
+    return [(_AT_LEAST, 0, 1, answers[middle][0]), (_JUMP, 0, 0, len(low)), *low, *high]
 
 
 class _Program(ctypes.Structure):

@@ -23,7 +23,6 @@ A run that fails or ends early in another way than the first counts nothing: the
 from __future__ import annotations
 
 import ast
-import copy
 import itertools
 import opcode
 import sys
@@ -57,9 +56,10 @@ def measure(source: str, code: CodeType, call: str, recursion_limit: int) -> dic
     """
     _set_limit(recursion_limit + _ROOM)
     expression = compile(call, "<call>", "eval", dont_inherit=True)
+    instrumented = instrument(source)  # while `ast` and `compile` are surely themselves
     watch = Watch()
     watch.run(code, expression)
-    counts = count_syntax(source, expression)
+    counts = count_syntax(instrumented, expression)
     metrics = {**watch.metrics(), **counts}
     return {"metrics": metrics, "lines": sorted(watch.lines)}
 
@@ -125,24 +125,24 @@ class Watch:
             "variables": len(self.variables),
         }
 
-    def _trace(self, frame: FrameType, event: str, argument: Any) -> Callable[..., Any] | None:
+    def _trace(self, frame: FrameType, _event: str, _argument: Any) -> Callable[..., Any] | None:
         name = frame.f_code.co_filename
         if name == _SOURCE_NAME:
             return self._program_line
         return None if name in ("<call>", __file__) else self._library_line
 
-    def _program_line(self, frame: FrameType, event: str, argument: Any) -> Callable[..., Any]:
+    def _program_line(self, frame: FrameType, event: str, _argument: Any) -> Callable[..., Any]:
         if event == "line":
             self.executed += 1
             self.lines.add(frame.f_lineno)
         return self._program_line
 
-    def _library_line(self, frame: FrameType, event: str, argument: Any) -> Callable[..., Any]:
+    def _library_line(self, _frame: FrameType, event: str, _argument: Any) -> Callable[..., Any]:
         if event == "line":
             self.library += 1
         return self._library_line
 
-    def _profile(self, frame: FrameType, event: str, argument: Any) -> None:
+    def _profile(self, frame: FrameType, event: str, _argument: Any) -> None:
         code = frame.f_code
         ours = code.co_filename == _SOURCE_NAME
         if event == "c_call":
@@ -169,10 +169,15 @@ def _starts(frame: FrameType) -> bool:
     return at < 0 or instruction[0] != _RESUME or instruction[1] & 3 == 0
 
 
-def count_syntax(source: str, expression: CodeType) -> dict[str, int]:
-    """Run an instrumented copy of the program: how often tests, loop bodies and arithmetic were evaluated."""
-    tree = Instrument().visit(copy.deepcopy(ast.parse(source)))
-    code = compile(ast.fix_missing_locations(tree), _SOURCE_NAME, "exec", dont_inherit=True)
+def instrument(source: str) -> CodeType:
+    """The program with counters in it."""
+    tree = Instrument().visit(ast.parse(source))
+    code: CodeType = compile(ast.fix_missing_locations(tree), _SOURCE_NAME, "exec", dont_inherit=True)
+    return code
+
+
+def count_syntax(code: CodeType, expression: CodeType) -> dict[str, int]:
+    """Run an instrumented program: how often tests, loop bodies and arithmetic were evaluated."""
     namespace = _fresh_namespace()
     names = ("test", "pass", *(name for _, name in OPERATORS))
     counters = {name: itertools.count() for name in names}

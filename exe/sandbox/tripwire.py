@@ -8,6 +8,7 @@ Events: https://docs.python.org/3/library/audit_events.html.
 
 from __future__ import annotations
 
+import _thread
 import os
 import sys
 from collections.abc import Callable
@@ -44,6 +45,8 @@ class Tripwire:
     def install(self) -> None:
         """Add the hook to this interpreter; it stays for good, and in every process forked from this one."""
         sys.addaudithook(self._hook)
+        if sys.version_info < (3, 12):
+            _announce_threads()
 
     def arm(self, report: Callable[[str], None]) -> None:
         """From now on a forbidden event calls `report` with its name; `report` must not return."""
@@ -68,7 +71,7 @@ class Tripwire:
 def _forbidden(event: str, arguments: tuple[Any, ...]) -> bool:
     """Whether the program, and not the standard library in a harmless way, raised a forbidden event."""
     if event == "import":
-        return arguments[0] in FORBIDDEN_IMPORTS
+        return arguments[0] in FORBIDDEN_IMPORTS and not _trusted(_importing().f_code.co_filename)
     if event == "open":
         return _open_forbidden(arguments)
     if event in _LISTING:
@@ -112,6 +115,28 @@ def _caller() -> FrameType:
     return frame
 
 
+def _importing() -> FrameType:
+    """The frame whose import statement is being executed."""
+    frame: FrameType | None = _caller()
+    while frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
+        frame = frame.f_back
+    return frame if frame is not None else _caller()
+
+
+def _announce_threads() -> None:
+    """Raise the event of a started thread, which CPython does only from 3.12 on."""
+    start, audit = _thread.start_new_thread, sys.audit
+
+    def start_new_thread(*arguments: Any) -> int:
+        audit("_thread.start_new_thread")
+        return start(*arguments)
+
+    _thread.start_new_thread = start_new_thread
+    threading = sys.modules.get("threading")
+    if threading is not None:
+        threading._start_new_thread = start_new_thread  # type: ignore[attr-defined]
+
+
 def _trusted(filename: Any) -> bool:
     return type(filename) is str and filename.startswith((_STANDARD, _OWN, "<frozen "))
 
@@ -129,4 +154,4 @@ def _reaches_program(frame: FrameType) -> bool:
     if entry is None:
         return True
     code = entry.f_code
-    return code.co_name in FRAME_GIVERS or os.path.basename(code.co_filename) == "inspect.py"
+    return code.co_name in FRAME_GIVERS or code.co_filename.endswith("/inspect.py")

@@ -1,0 +1,100 @@
+"""Is this ground truth stable? Two runs that share nothing by luck must agree before a call becomes a case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import assert_never
+
+from exe.codec import canonical, content_id
+from exe.records import Call, Case, Job, Json, Outcome, Program, Rejection
+from exe.values import dumps
+
+Execute = Callable[[Iterable[Job]], Iterator[tuple[Outcome, ...]]]
+"""`Sandbox.execute`, or anything that behaves like it."""
+
+KIND = "output"
+_CLIP = 160
+
+
+def certify(program: Program, calls: Sequence[Call], execute_a: Execute, execute_b: Execute) -> list[Case | Rejection]:
+    """One Case or Rejection a call, in the order of the calls.
+
+    `execute_a` runs the calls in order, traced, under the canonical surroundings: its outcome is what the case states.
+    `execute_b` must differ in hash seed and surroundings (`Sandbox(hash_seed=…)`) and runs them in reversed order. A
+    call whose two outcomes differ in value, typed value, exception class or message is `nondeterministic`, both shown;
+    one whose result holds text that cannot be stable (an address, a temporary path) is `unstable-text`, even if the
+    runs agree. A call that in either run has no outcome to ask about is rejected at stage `execute` with that status as
+    the reason. The subject is the case's id.
+
+    Raises ValueError for a call of another program, or when an executor does not answer every call.
+    """
+    strangers = [call.program for call in calls if call.program != program.id]
+    if strangers:
+        raise ValueError(f"a call of program {strangers[0]} cannot be certified with program {program.id}")
+    if not calls:
+        return []
+    expressions = tuple(call.call for call in calls)
+    first = _run(execute_a, Job(source=program.source, calls=expressions, trace=True))
+    second = _run(execute_b, Job(source=program.source, calls=expressions[::-1]))[::-1]
+    return [_judge(program, call, a, b) for call, a, b in zip(calls, first, second, strict=True)]
+
+
+def case_id(program: str, kind: str, question: Json, arguments: dict[str, Json]) -> str:
+    """The id of a case: a content hash of what is asked, not of the answer."""
+    return content_id({"program": program, "kind": kind, "question": question, "arguments": arguments})
+
+
+def _run(execute: Execute, job: Job) -> tuple[Outcome, ...]:
+    outcomes = next(iter(execute([job])), ())
+    if len(outcomes) != len(job.calls):
+        raise ValueError(f"{len(outcomes)} outcomes for {len(job.calls)} calls")
+    return outcomes
+
+
+def _judge(program: Program, call: Call, first: Outcome, second: Outcome) -> Case | Rejection:
+    """The case that two outcomes allow, or why they allow none."""
+    identity = case_id(program.id, KIND, None, call.arguments)
+    for outcome in (first, second):
+        match outcome.status:
+            case "value" | "error":
+                continue
+            case (
+                "timeout" | "memory" | "crashed" | "overflow" | "unrepresentable" | "impure" | "unloadable" | "forged"
+            ) as status:
+                return Rejection(subject=identity, stage="execute", reason=status, detail=_clip(outcome.detail))
+            case _:
+                assert_never(outcome.status)
+    if first.plain is None or first.typed is None:
+        raise ValueError(f"an outcome of status {first.status} without its value")
+    unstable = first.unstable or second.unstable
+    if unstable is not None:
+        detail = f"{_clip(unstable)}: {_shown(first)} | {_shown(second)}"
+        return Rejection(subject=identity, stage="certify", reason="unstable-text", detail=detail)
+    if _text(first) != _text(second):
+        detail = f"{_shown(first)} | {_shown(second)}"
+        return Rejection(subject=identity, stage="certify", reason="nondeterministic", detail=detail)
+    runtime: dict[str, int | float] = dict(first.runtime)
+    return Case(
+        id=identity,
+        program=call.program,
+        kind=KIND,
+        arguments=call.arguments,
+        call=call.call,
+        expected=first.plain,
+        typed=first.typed,
+        runtime=runtime,
+        generator=call.generator,
+    )
+
+
+def _text(outcome: Outcome) -> tuple[str, str, str]:
+    """All that must agree. The typed form counts as it is written, since the order of a dict is part of a value."""
+    return outcome.status, canonical(outcome.plain), dumps(outcome.typed)
+
+
+def _shown(outcome: Outcome) -> str:
+    return _clip(canonical(outcome.plain) if outcome.plain is not None else f"{outcome.status}: {outcome.detail}")
+
+
+def _clip(text: str) -> str:
+    return text if len(text) <= _CLIP else text[: _CLIP - 1] + "…"
