@@ -1,0 +1,504 @@
+"""A package with its environment as one project: modules by name, and what a name in a module stands for."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePosixPath
+from types import MappingProxyType
+from typing import Any, Final
+
+from exe.analysis import static, stdlib
+from exe.analysis.imports import Imported, ImportedName
+from exe.analysis.modules import Function, Module, module_functions, module_name
+from exe.analysis.units import TableBuilder, Unit, UnitTable, lookup_in
+from exe.records import Package, Rejection
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A global variable of a project module."""
+
+    module: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleRef:
+    """A module of the project."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """A module outside the project, or a member of one. `known`: the standard library has it on this interpreter."""
+
+    module: str
+    attribute: str | None
+    known: bool
+
+    @property
+    def dotted(self) -> str:
+        """The canonical dotted name."""
+        return self.module if self.attribute is None else f"{self.module}.{self.attribute}"
+
+
+@dataclass(frozen=True, slots=True)
+class Builtin:
+    """A name of the builtins module."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A name that stands for nothing that we can see; `reason` is a slug, `name` what is missing."""
+
+    name: str
+    reason: str
+
+
+Target = Slot | ModuleRef | Foreign | Builtin | Missing
+
+MODULE_DUNDERS: Final = frozenset(
+    {"__name__", "__file__", "__doc__", "__path__", "__package__", "__spec__", "__loader__", "__dict__", "__cached__"}
+)
+
+BACKPORT: Final = "typing_extensions"
+_HOPS: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Defined:
+    """A definition in the project. `node` is the class, function or other statement that binds the name."""
+
+    module: str
+    qualname: str
+    node: ast.stmt
+
+
+@dataclass(frozen=True, slots=True)
+class External:
+    """Something outside the project by its canonical dotted name. Builtins are `builtins.int`.
+
+    `stdlib` is False for libraries that are not part of the standard library.
+    """
+
+    name: str
+    stdlib: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Unresolved:
+    """A name that nothing binds, and why."""
+
+    name: str
+    reason: str
+
+
+class Project:
+    """The modules of a package and of its environment, parsed only when reached."""
+
+    def __init__(self, package: Package) -> None:
+        self.package = package
+        self._files: dict[str, tuple[Package, str, bool]] = {}
+        self._unreachable: list[Rejection] = []
+        self._read: dict[str, Module] = {}
+        self._tables: dict[str, UnitTable] = {}
+        self._building: dict[str, TableBuilder] = {}
+        self._targets: dict[tuple[str, str], Target] = {}
+        self.cache: dict[Any, Any] = {}  # for those who compute per project: keyed by their own names
+        for one in (package, *package.environment):
+            self._index(one, own=one is package)
+
+    def _index(self, package: Package, own: bool) -> None:
+        for path in sorted(package.files):
+            named = module_name(path)
+            if named is None:
+                if own:
+                    subject = f"{package.name}:{PurePosixPath(path).with_suffix('').as_posix().replace('/', '.')}"
+                    self._unreachable.append(
+                        Rejection(subject=subject, stage="scrape", reason="not-importable", detail=path)
+                    )
+                continue
+            name, is_package = named
+            known = self._files.get(name)
+            if known is None or (known[0] is package and is_package):
+                self._files[name] = (package, path, is_package)
+            parent = name.rpartition(".")[0]
+            while parent and parent not in self._files:
+                self._files[parent] = (package, "", True)
+                parent = parent.rpartition(".")[0]
+            # a folder seen before its __init__.py was taken for a namespace package: the file wins, as sorted above
+
+    def find(self, name: str) -> Module | None:
+        """The module of that dotted name, None where the project has none. Standard-library names are never ours."""
+        module = self._read.get(name)
+        if module is not None:
+            return module
+        entry = self._files.get(name)
+        if entry is None or stdlib.is_stdlib(name):
+            return None
+        package, path, is_package = entry
+        module = Module(name, path, package, is_package)
+        self._read[name] = module
+        return module
+
+    @cached_property
+    def modules(self) -> Mapping[str, Module]:
+        """The package's own modules that can be read, by dotted name, sorted. Reads all of them."""
+        found: dict[str, Module] = {}
+        for name in sorted(self._files):
+            if self._files[name][0] is self.package and self._files[name][1]:
+                module = self._read.get(name) or Module(name, self._files[name][1], self.package, self._files[name][2])
+                self._read.setdefault(name, module)
+                if module.fault is None:
+                    found[name] = module
+        return MappingProxyType(found)
+
+    @cached_property
+    def rejections(self) -> tuple[Rejection, ...]:
+        """The package's own files that cannot be read or imported, in order of their names. Reads all of them."""
+        readable = self.modules
+        faults = [module.fault for name, module in self._read.items() if name not in readable]
+        own = [fault for fault in faults if fault is not None and fault.subject.startswith(f"{self.package.name}:")]
+        return tuple(sorted([*own, *self._unreachable], key=lambda rejection: rejection.subject))
+
+    def table(self, name: str) -> UnitTable:
+        """The units of a module. While the module is being read, what was read of it so far."""
+        table = self._tables.get(name)
+        if table is not None:
+            return table
+        if name in self._building:
+            return self._building[name].table
+        module = self.find(name)
+        assert module is not None, name
+        builder = self._building[name] = TableBuilder(self, module)
+        try:
+            table = self._tables[name] = builder.build()
+        finally:
+            del self._building[name]
+        return table
+
+    def importable(self, name: ImportedName) -> bool:
+        """Whether the import that binds this name works: its modules are there, load, and have the member."""
+        if self.find(name.loads) is None:
+            if not stdlib.exists(name.loads):
+                return False
+            attribute = name.target.attribute
+            return attribute is None or stdlib.has_member(name.loads, attribute)
+        if not self.loads(name.loads):
+            return False
+        attribute = name.target.attribute
+        return attribute is None or name.loads in self._building or self.has_member(name.loads, attribute)
+
+    def loads(self, name: str) -> bool:
+        """Whether a project module and the packages around it get past their own imports."""
+        while name:
+            module = self.find(name)
+            if module is None or module.fault is not None:
+                return False
+            if name not in self._building and not self.table(name).loads:
+                return False
+            name = name.rpartition(".")[0]
+        return True
+
+    def has_member(self, module: str, attribute: str) -> bool:
+        """Whether `from module import attribute` works for a project module."""
+        table = self.table(module)
+        if attribute in table.binders or attribute in table.declared or "__getattr__" in table.binders:
+            return True
+        return attribute in MODULE_DUNDERS or self.find(f"{module}.{attribute}") is not None
+
+    def star_names(self, module: str) -> tuple[str, ...] | None:
+        """The names that a star import binds, None where the module is not there."""
+        if self.find(module) is None:
+            return stdlib.public_names(module) if stdlib.exists(module) else None
+        if not self.loads(module):
+            return None
+        table = self.table(module)
+        declared = self.declared_names(module)
+        if declared is not None:
+            return tuple(name for name in declared if self.has_member(module, name))
+        return tuple(name for name in table.binders if not name.startswith("_"))
+
+    def declared_names(self, module: str) -> tuple[str, ...] | None:
+        """The value of `__all__` as far as literals, sums and other modules' `__all__` make it; None without one."""
+        names: list[str] | None = None
+        for unit in self.table(module).units:
+            match unit.node:
+                case (
+                    ast.Assign(targets=[ast.Name(id="__all__")], value=value)
+                    | ast.AnnAssign(target=ast.Name(id="__all__"), value=ast.expr() as value)
+                ):
+                    names = self._listed(module, value)
+                case (
+                    ast.AugAssign(target=ast.Name(id="__all__"), value=value)
+                    | ast.Expr(
+                        value=ast.Call(func=ast.Attribute(value=ast.Name(id="__all__"), attr="extend"), args=[value])
+                    )
+                ):
+                    more = self._listed(module, value)
+                    names = None if names is None or more is None else [*names, *more]
+                case ast.Expr(
+                    value=ast.Call(func=ast.Attribute(value=ast.Name(id="__all__"), attr="append"), args=[value])
+                ):
+                    if names is not None and isinstance(value, ast.Constant):
+                        names.append(str(value.value))
+                case _:
+                    pass
+        return None if names is None else tuple(dict.fromkeys(names))
+
+    def _listed(self, module: str, value: ast.expr) -> list[str] | None:
+        match value:
+            case ast.List(elts=elements) | ast.Tuple(elts=elements) | ast.Set(elts=elements):
+                names: list[str] = []
+                for element in elements:
+                    if isinstance(element, ast.Constant):
+                        names.append(str(element.value))
+                    elif isinstance(element, ast.Starred):
+                        inner = self._listed(module, element.value)
+                        if inner is None:
+                            return None
+                        names += inner
+                    else:
+                        return None
+                return names
+            case ast.BinOp(op=ast.Add(), left=left, right=right):
+                first, second = self._listed(module, left), self._listed(module, right)
+                return None if first is None or second is None else [*first, *second]
+            case ast.Attribute(attr="__all__", value=owner):
+                text = static.dotted(owner)
+                target = self.dotted(module, text) if text else None
+                if isinstance(target, ModuleRef):
+                    return list(self.declared_names(target.name) or ())
+                return None
+            case ast.Name(id=name):
+                hop = self.hop(module, name)
+                if hop is not None and hop.attribute == "__all__" and self.find(hop.module) is not None:
+                    return list(self.declared_names(hop.module) or ())
+                return None
+            case ast.Call(func=ast.Name(id="list" | "tuple" | "sorted"), args=[inner_value]):
+                return self._listed(module, inner_value)
+            case _:
+                return None
+
+    def static_name(self, target: Imported, rest: list[str]) -> ast.expr | str | None:
+        """What an imported name with attributes stands for: a canonical external name, or a settled constant."""
+        found = self.follow(target)
+        for attribute in rest:
+            found = self.attribute(found, attribute)
+        match found:
+            case Foreign():
+                return found.dotted
+            case Slot(module=module, name=name):
+                table = self.table(module)
+                value = lookup_in(self, table, name)
+                if not isinstance(value, ast.expr) or module in self._building:
+                    return None
+                settled = static.evaluate(value, lambda text: lookup_in(self, table, text))
+                return None if settled is static.UNKNOWN else ast.Constant(settled)
+            case _:
+                return None
+
+    def hop(self, module: str, name: str) -> Imported | None:
+        """What a global is imported from, where imports of one and the same thing are all that binds it."""
+        table = self.table(module)
+        units = table.binders.get(name)
+        if not units or name in table.declared:
+            return None
+        targets = {unit.binds[name] for unit in units}
+        return targets.pop() if len(targets) == 1 else None
+
+    def target(self, module: str, name: str) -> Target:
+        """What a global name of a module stands for, through any number of imports."""
+        key = (module, name)
+        found = self._targets.get(key)
+        if found is None:
+            found = self._target(module, name, ())
+            if not self._building:
+                self._targets[key] = found
+        return found
+
+    def _target(self, module: str, name: str, seen: tuple[tuple[str, str], ...]) -> Target:
+        table = self.table(module)
+        if name in table.binders or name in table.declared:
+            hop = self.hop(module, name)
+            if hop is None:
+                return Slot(module, name)
+            return self._follow(hop, (*seen, (module, name)))
+        owner = self.find(module)
+        if owner is not None and owner.is_package and self.find(f"{module}.{name}") is not None:
+            return ModuleRef(f"{module}.{name}")
+        if name in MODULE_DUNDERS:
+            return Missing(name, "module-attribute")
+        if name in stdlib.BUILTINS:
+            return Builtin(name)
+        if table.missing_stars:
+            return Missing(table.missing_stars[0], "unresolved-import")
+        return Missing(f"{module}.{name}", "unbound-name")
+
+    def follow(self, imported: Imported) -> Target:
+        """What an import gives."""
+        return self._follow(imported, ())
+
+    def follow_parts(self, module: str, attribute: str | None) -> Target:
+        """What `from module import attribute`, or `import module` without one, gives."""
+        return self.follow(Imported(module, attribute))
+
+    def _follow(self, imported: Imported, seen: tuple[tuple[str, str], ...]) -> Target:
+        if self.find(imported.module) is None:
+            if imported.module.startswith("."):
+                return Missing(imported.module, "unresolved-import")
+            known = stdlib.is_stdlib(imported.module)
+            if known and imported.attribute is not None and stdlib.load(f"{imported.module}.{imported.attribute}"):
+                return Foreign(f"{imported.module}.{imported.attribute}", None, True)
+            return Foreign(imported.module, imported.attribute, known)
+        if imported.attribute is None:
+            return ModuleRef(imported.module)
+        return self._member(imported.module, imported.attribute, seen)
+
+    def member(self, module: str, name: str) -> Target:
+        """What an attribute of a project module stands for."""
+        return self._member(module, name, ())
+
+    def _member(self, module: str, name: str, seen: tuple[tuple[str, str], ...]) -> Target:
+        table = self.table(module)
+        bound = name in table.binders or name in table.declared
+        if bound and (module, name) not in seen:
+            return self._target(module, name, seen)
+        if self.find(f"{module}.{name}") is not None:
+            return ModuleRef(f"{module}.{name}")
+        if bound:
+            return Missing(f"{module}.{name}", "unresolved-import")
+        if name in MODULE_DUNDERS:
+            return Missing(name, "module-attribute")
+        if "__getattr__" in table.binders:
+            return Missing(f"{module}.{name}", "module-getattr")
+        if table.missing_stars:
+            return Missing(table.missing_stars[0], "unresolved-import")
+        return Missing(f"{module}.{name}", "unresolved-import")
+
+    def attribute(self, target: Target, name: str) -> Target:
+        """What an attribute of something stands for; only modules have attributes that can be told."""
+        match target:
+            case ModuleRef(name=module):
+                return self.member(module, name)
+            case Foreign(module=module, attribute=None, known=True) if stdlib.load(f"{module}.{name}") is not None:
+                return Foreign(f"{module}.{name}", None, True)
+            case Foreign(module=module, attribute=None, known=known):
+                return Foreign(module, name, known)
+            case Foreign(module=module, attribute=outer, known=known):
+                return Foreign(module, f"{outer}.{name}", known)
+            case _:
+                return Missing(name, "attribute")
+
+    def dotted(self, module: str, text: str) -> Target:
+        """What a dotted name stands for at the top of a module, as far as modules go."""
+        first, *rest = text.split(".")
+        found = self.target(module, first)
+        for attribute in rest:
+            found = self.attribute(found, attribute)
+        return found
+
+    def resolve(self, module: str, dotted: str) -> Defined | External | Unresolved:
+        """What a dotted name stands for in the global scope of a module: imports, re-exports and stars are followed."""
+        first, *rest = dotted.split(".")
+        found = self._backport(module, first) or self.target(module, first)
+        while rest and isinstance(found, ModuleRef | Foreign):
+            backport = found == ModuleRef(BACKPORT)
+            found = Foreign(BACKPORT, rest.pop(0), False) if backport else self.attribute(found, rest.pop(0))
+        match found:
+            case Slot():
+                return self._defined(found, rest)
+            case ModuleRef(name=name):
+                return Unresolved(name, "a module, not a definition")
+            case Foreign():
+                return External(found.dotted, found.known)
+            case Builtin(name=name):
+                return External(".".join(["builtins", name, *rest]))
+            case Missing(name=name, reason=reason):
+                return Unresolved(name, reason)
+
+    def _backport(self, module: str, name: str) -> Foreign | None:
+        """`typing_extensions` keeps its own names, whether or not its source is at hand."""
+        for _ in range(_HOPS):
+            hop = self.hop(module, name) if self.find(module) is not None else None
+            if hop is None or hop.attribute is None:
+                return None
+            if hop.module == BACKPORT:
+                return Foreign(BACKPORT, hop.attribute, False)
+            module, name = hop.module, hop.attribute
+        return None
+
+    def _defined(self, slot: Slot, rest: list[str]) -> Defined | Unresolved:
+        qualname = ".".join([slot.name, *rest])
+        units = self.table(slot.module).binders.get(slot.name)
+        if not units:
+            return Unresolved(f"{slot.module}:{qualname}", "bound by a function only")
+        node = _binding(units[-1].node, slot.name)
+        for name in rest:
+            if not isinstance(node, ast.ClassDef):
+                return Unresolved(f"{slot.module}:{qualname}", "an attribute of something that is no class")
+            inner = [child for child in node.body if name in _bound_names(child)]
+            if not inner:
+                return Unresolved(f"{slot.module}:{qualname}", "not defined in the class body")
+            node = inner[-1]
+        return Defined(slot.module, qualname, node)
+
+
+def _bound_names(node: ast.stmt) -> set[str]:
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return {name}
+        case ast.Assign(targets=targets):
+            return {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
+        case ast.AnnAssign(target=ast.Name(id=name)) | ast.AugAssign(target=ast.Name(id=name)):
+            return {name}
+        case _:
+            return set()
+
+
+def _binding(node: ast.stmt, name: str) -> ast.stmt:
+    """The statement inside a block that binds a name last, the block itself where there is none."""
+    best = node
+    stack: list[ast.AST] = [node]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, ast.stmt) and name in _bound_names(current):
+            if best is node or current.lineno > best.lineno:
+                best = current
+        elif not isinstance(current, ast.expr | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            stack.extend(ast.iter_child_nodes(current))
+    return best
+
+
+def read_project(package: Package) -> Project:
+    """A package and its environment, ready to be asked. Nothing is read until it is reached; nothing is executed."""
+    return Project(package)
+
+
+def functions(project: Project) -> Iterator[Function]:
+    """Every module-level function and method of the package's own modules, by module name, then in file order."""
+    for module in project.modules.values():
+        yield from module_functions(module)
+
+
+__all__ = [
+    "Builtin",
+    "Defined",
+    "External",
+    "Foreign",
+    "Missing",
+    "ModuleRef",
+    "Project",
+    "Slot",
+    "Target",
+    "Unit",
+    "Unresolved",
+    "functions",
+    "read_project",
+]

@@ -1,0 +1,174 @@
+"""From a candidate to its program: slice, order, merge, check."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from exe.analysis.project import Project, Slot
+from exe.analysis.scopes import Reading
+from exe.analysis.units import Unit
+from exe.inline.check import check
+from exe.inline.merge import merge
+from exe.inline.naming import Naming
+from exe.inline.order import simulate
+from exe.inline.result import Inlined, Limits, Refused
+from exe.inline.slice import Slice, Slicer, UnitReading
+from exe.records import Candidate, Rejection
+
+_ROUNDS: Final = 12
+"""How often modules imported by functions may bring in further ones before we give up."""
+
+DEFAULT_LIMITS: Final = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Modules to import besides the entry's: behind everything, and before certain units."""
+
+    late: tuple[str, ...] = ()
+    early: tuple[tuple[str, int, tuple[str, ...]], ...] = field(default=())
+
+
+def inline(project: Project, candidate: Candidate, *, limits: Limits = DEFAULT_LIMITS) -> Inlined | Rejection:
+    """One self-contained program for a candidate's function, or a Rejection with stage `inline` and a reason of REASONS.
+
+    Pure: reads the project's files, executes nothing of them. The same project and candidate give the same text.
+    """
+    subject = f"{candidate.package.name}:{candidate.module}:{candidate.qualname}"
+    try:
+        return _inline(project, candidate, limits)
+    except Refused as refusal:
+        return Rejection(subject=subject, stage="inline", reason=refusal.reason, detail=str(refusal))
+    except RecursionError as error:
+        return Rejection(subject=subject, stage="inline", reason="too-deep", detail=str(error))
+
+
+def _inline(project: Project, candidate: Candidate, limits: Limits) -> Inlined:
+    module = project.find(candidate.module)
+    name, _, method = candidate.qualname.partition(".")
+    if module is None or module.fault is not None or name not in project.table(candidate.module).binders:
+        raise Refused("unknown-function", f"{candidate.module}:{candidate.qualname}")
+    entry = Slot(candidate.module, name)
+    origins = [_origin(project, origin) for origin in candidate.origins]
+    slice_ = _slice(project, entry, [slot for slot, _ in origins])
+    if len(slice_.readings) > limits.statements:
+        raise Refused("too-large", f"{len(slice_.readings)} statements")
+    source, naming = merge(slice_)
+    if len(source) > limits.characters:
+        raise Refused("too-large", f"{len(source)} characters")
+    check(source)
+    return _result(source, naming, entry, method, [*zip(candidate.origins, origins, strict=True)])
+
+
+def _origin(project: Project, origin: str) -> tuple[Slot, str]:
+    module, _, qualname = origin.partition(":")
+    name, _, inner = qualname.partition(".")
+    if project.find(module) is None:
+        raise Refused("unresolved-import", origin)
+    target = project.target(module, name)
+    if not isinstance(target, Slot):
+        raise Refused("unbound-name", origin)
+    return target, inner
+
+
+def _slice(project: Project, entry: Slot, roots: list[Slot]) -> Slice:
+    """The slice on the first timeline that has all modules which functions import, early enough for those that call them."""
+    plan = _Plan()
+    for _ in range(_ROUNDS):
+        slicer = _slicer(project, entry.module, plan)
+        slice_ = slicer.close(entry, roots)
+        if slice_.late:
+            plan = _Plan((*plan.late, *slice_.late), plan.early)
+            continue
+        early = _premature(slicer, slice_)
+        if not early:
+            return slice_
+        added = tuple(sorted({*plan.early, *early}))
+        if added == plan.early:
+            return slice_
+        plan = _Plan(plan.late, added)
+    raise Refused("definition-order", f"the imports inside functions around {entry.module}:{entry.name} do not settle")
+
+
+def _slicer(project: Project, module: str, plan: _Plan) -> Slicer:
+    cache: dict[tuple[str, _Plan], Slicer] = project.cache.setdefault("slicers", {})
+    key = (module, plan)
+    slicer = cache.get(key)
+    if slicer is None:
+        early: dict[Unit, tuple[str, ...]] = {}
+        for owner, index, wanted in plan.early:
+            unit = project.table(owner).units[index]
+            early[unit] = (*early.get(unit, ()), *wanted)
+        slicer = cache[key] = Slicer(simulate(project, module, plan.late, early))
+    return slicer
+
+
+def _premature(slicer: Slicer, slice_: Slice) -> list[tuple[str, int, tuple[str, ...]]]:
+    """Units that, while modules load, need something of a module that only functions import."""
+    loaded = list(slicer.timeline.loaded)
+    late = set(loaded[slicer.timeline.eager :])
+    if not late:
+        return []
+    units: dict[Slot, list[UnitReading]] = {}
+    for reading in slice_.readings:
+        for bound in reading.unit.binds:
+            units.setdefault(Slot(reading.unit.module.name, bound), []).append(reading)
+    result: list[tuple[str, int, tuple[str, ...]]] = []
+    for reading in slice_.readings:
+        here = slicer.timeline.position[reading.unit]
+        wanted = {
+            slot.module
+            for slot in _needed_at_once(reading, units)
+            if slot.module in late and slicer.timeline.binders.get(slot, [0])[0] > here
+        }
+        if wanted:
+            result.append((reading.unit.module.name, reading.unit.index, tuple(sorted(wanted))))
+    return result
+
+
+def _needed_at_once(reading: UnitReading, units: dict[Slot, list[UnitReading]]) -> set[Slot]:
+    """Globals read when a unit runs: by itself, and by the functions and classes that it calls."""
+    found: set[Slot] = set()
+    called: list[Slot] = []
+    seen: set[Slot] = set()
+    for use, resolved in reading.uses:
+        if not use.deferred and use.reading is not Reading.NEVER and isinstance(resolved.target, Slot):
+            found.add(resolved.target)
+            if use.called:
+                called.append(resolved.target)
+    while called:
+        slot = called.pop()
+        if slot in seen:
+            continue
+        seen.add(slot)
+        for inner in units.get(slot, ()):
+            for use, resolved in inner.uses:
+                if use.deferred and isinstance(resolved.target, Slot):
+                    found.add(resolved.target)
+                    if use.called:
+                        called.append(resolved.target)
+    return found
+
+
+def _result(
+    source: str, naming: Naming, entry: Slot, method: str, origins: list[tuple[str, tuple[Slot, str]]]
+) -> Inlined:
+    names: dict[str, str] = {}
+    provenance: dict[str, str] = {}
+    for key, emitted in naming.emitted.items():
+        if isinstance(key, Slot):
+            names[f"{key.module}:{key.name}"] = emitted
+            provenance[emitted] = f"{key.module}:{key.name}"
+    for origin, (slot, inner) in origins:
+        names[origin] = ".".join(part for part in (naming.emitted[slot], inner) if part)
+    emitted = naming.emitted[entry]
+    if method:
+        names[f"{entry.module}:{entry.name}.{method}"] = f"{emitted}.{method}"
+    ordered = dict(sorted(names.items()))
+    return Inlined(
+        source=source,
+        entry=f"{emitted}.{method}" if method else emitted,
+        names=ordered,
+        provenance=dict(sorted(provenance.items())),
+    )
