@@ -23,6 +23,10 @@ class ArgumentError(InputError):
     """Arguments that do not fit their signature; the message says which part and why."""
 
 
+class OmissionError(ArgumentError):
+    """An argument left out that a later positional one needs; each of the two alone is fine."""
+
+
 def call_text(entry: str, signature: Signature, arguments: Mapping[str, Json]) -> str:
     """The Python expression that calls `entry` with these arguments, in the program's namespace.
 
@@ -116,7 +120,7 @@ def _ordered(parameters: tuple[Parameter, ...], written: Mapping[str, list[str]]
         name, texts = parameter.name, written.get(parameter.name, [])
         match parameter.kind:
             case "positional" | "args" if texts and omitted:
-                raise ArgumentError(f"{omitted}: cannot be left out where {name} is given")
+                raise OmissionError(f"{omitted}: cannot be left out where {name} is given")
             case "positional" | "args":
                 positional += texts
             case "normal" if omitted:

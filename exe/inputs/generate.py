@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from exe.errors import InputError
-from exe.inputs.decode import ArgumentError, call_text, canonical_key
+from exe.inputs.decode import OmissionError, call_text, canonical_key
 from exe.inputs.encode import example_arguments
 from exe.inputs.mine import Hints, mine
 from exe.inputs.schema import Signature, read_schema
@@ -51,14 +51,15 @@ def generate(program: Program, *, seed: int, count: int, execute: Execute) -> Ge
         raise InputError(f"program {program.id}: not Python: {error}") from error
     examples = list(example_arguments(program.entry, signature, hints.examples))
     trials: list[Trial] = []
-    keys: set[str] = set()
+    known: set[str] = set()
     seen: frozenset[tuple[str, str]] = frozenset()
     for index, factor in enumerate(POOLS):
-        known = examples if index == 0 else []
-        calls = draw(
+        calls = _keyed(program, signature, examples)
+        calls |= draw(
             program, signature, hints, seed=_mix(seed, program.id, index), size=factor * count, examples=examples
         )
-        fresh = _unseen(signature, [*_as_calls(program, signature, known), *calls], keys)[: factor * count]
+        fresh = [(key, call) for key, call in calls.items() if key not in known][: factor * count]
+        known.update(key for key, _ in fresh)
         pool = _run(program, signature, fresh, execute)
         if isinstance(pool, Rejection):
             return Generated([], [pool])
@@ -79,39 +80,31 @@ def draw(
     seed: int,
     size: int,
     examples: Sequence[dict[str, Json]] = (),
-) -> list[Call]:
-    """Draw at most `size` distinct calls, nothing executed. The same arguments give the same calls in any process."""
+) -> dict[str, Call]:
+    """Draw at most `size` distinct calls by canonical key, nothing executed.
+
+    The same arguments give the same calls in any process; `examples` are mutated now and then.
+    """
     found: dict[str, Call] = {}
     for batch in range(BATCHES):
-        for arguments in _samples(signature, hints, examples, _mix(seed, "batch", batch), size):
-            for call in _as_calls(program, signature, [arguments]):
-                found.setdefault(canonical_key(signature, call.arguments), call)
+        found = _keyed(program, signature, _samples(signature, hints, examples, _mix(seed, batch), size)) | found
         if len(found) >= size:
             break
-    return list(found.values())[:size]
+    return dict(list(found.items())[:size])
 
 
-def _as_calls(program: Program, signature: Signature, arguments: Iterable[dict[str, Json]]) -> Iterator[Call]:
-    """Calls of a readable length; a parameter left out where a later positional one is given makes none."""
-    for one in arguments:
+def _keyed(program: Program, signature: Signature, inputs: Iterable[dict[str, Json]]) -> dict[str, Call]:
+    """Calls of a readable length by canonical key; a positional-only argument after one left out makes none."""
+    found: dict[str, Call] = {}
+    for arguments in inputs:
         try:
-            text = call_text(program.entry, signature, one)
-        except ArgumentError as error:
-            if "cannot be left out" not in str(error):
-                raise
+            text = call_text(program.entry, signature, arguments)
+        except OmissionError:
             continue
         if len(text) <= LONGEST:
-            yield Call(program=program.id, arguments=one, call=text)
-
-
-def _unseen(signature: Signature, calls: Iterable[Call], keys: set[str]) -> list[Call]:
-    fresh = []
-    for call in calls:
-        key = canonical_key(signature, call.arguments)
-        if key not in keys:
-            keys.add(key)
-            fresh.append(call)
-    return fresh
+            call = Call(program=program.id, arguments=arguments, call=text)
+            found.setdefault(canonical_key(signature, arguments), call)
+    return found
 
 
 def _samples(
@@ -153,13 +146,15 @@ def _mix(seed: int, *parts: object) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
-def _run(program: Program, signature: Signature, calls: list[Call], execute: Execute) -> list[Trial] | Rejection:
+def _run(
+    program: Program, signature: Signature, calls: list[tuple[str, Call]], execute: Execute
+) -> list[Trial] | Rejection:
     if not calls:
         return []
-    (outcomes,) = execute([Job(source=program.source, calls=tuple(call.call for call in calls))])
+    (outcomes,) = execute([Job(source=program.source, calls=tuple(call.call for _, call in calls))])
     if all(outcome.status == "unloadable" for outcome in outcomes):
         return Rejection(subject=program.id, stage="generate", reason="unloadable", detail=outcomes[0].detail)
-    return [trial(signature, call, outcome) for call, outcome in zip(calls, outcomes, strict=True)]
+    return [trial(signature, key, call, outcome) for (key, call), outcome in zip(calls, outcomes, strict=True)]
 
 
 def _settle(program: Program, trials: list[Trial], count: int) -> Generated:

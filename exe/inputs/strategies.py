@@ -10,6 +10,7 @@ import base64
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from exe.analysis.kinds import LISTS
@@ -54,14 +55,19 @@ def arguments_strategy(
     return values()
 
 
-def _below(draw: DrawFn) -> Callable[[int], int]:
+@cache
+def _bounded() -> tuple[SearchStrategy[int], ...]:
     from hypothesis import strategies as st
 
-    bounded = [st.integers(0, size - 1) for size in range(1, _BOUND + 1)]
+    return tuple(st.integers(0, size - 1) for size in range(1, _BOUND + 1))
+
+
+def _below(draw: DrawFn) -> Callable[[int], int]:
+    bounded = _bounded()
 
     def below(size: int) -> int:
         if size <= _BOUND:
-            return draw(bounded[size - 1])
+            return draw(bounded[size - 1]) if size > 1 else 0
         low = below(_BOUND)
         return min(below(-(-size // _BOUND)) * _BOUND + low, size - 1)
 

@@ -35,6 +35,7 @@ class Trial:
     call: Call | None = None
     outcome: Outcome | None = None
     echo: bool = False
+    output: str = ""  # its outcome as canonical text, typed; an exception counts by its class
 
     @property
     def usable(self) -> bool:
@@ -45,15 +46,6 @@ class Trial:
     def raises(self) -> bool:
         """Whether its outcome is an exception."""
         return self.outcome is not None and self.outcome.status == "error"
-
-    @property
-    def output(self) -> str:
-        """Its outcome as canonical text, typed; an exception counts by its class."""
-        if self.outcome is None or self.outcome.typed is None:
-            return ""
-        if self.raises and self.outcome.plain is not None:
-            return f"error {self.outcome.plain['error']['code']}"
-        return json.dumps(self.outcome.typed, sort_keys=True)
 
 
 Rule = Callable[[Sequence[Trial]], str | None]
@@ -88,15 +80,16 @@ def _checker(schema: str) -> Any:
     return Draft202012Validator(json.loads(schema))
 
 
-def trial(signature: Signature, call: Call, outcome: Outcome) -> Trial:
-    """A conforming input with its outcome."""
-    return Trial(
-        arguments=call.arguments,
-        key=canonical_key(signature, call.arguments),
-        call=call,
-        outcome=outcome,
-        echo=echoes(signature, call.arguments, outcome),
-    )
+def trial(signature: Signature, key: str, call: Call, outcome: Outcome) -> Trial:
+    """A conforming input, its canonical key, and its outcome."""
+    echo = echoes(signature, call.arguments, outcome)
+    return Trial(arguments=call.arguments, key=key, call=call, outcome=outcome, echo=echo, output=_output(outcome))
+
+
+def _output(outcome: Outcome) -> str:
+    if outcome.status == "error" and outcome.plain is not None:
+        return f"error {outcome.plain['error']['code']}"
+    return json.dumps(outcome.typed, sort_keys=True) if outcome.typed is not None else ""
 
 
 def _share(part: int, whole: int) -> str:
