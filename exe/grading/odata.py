@@ -96,9 +96,9 @@ def _looks_like_answer(text: str, reading: Reading) -> bool:
 def _bare(text: str) -> Answer | None:
     """A value without its envelope, where the text leaves no doubt that it is the answer."""
     blocks = fences(text)
-    for block in reversed(blocks):
-        last = not text[block.end :].strip()
-        if block.closed and (last or len(blocks) == 1 or pointed_at(text, block.start)):
+    end = len(text.rstrip())
+    for block in reversed(blocks[-20:]):
+        if block.closed and (block.end >= end or len(blocks) == 1 or pointed_at(text, block.start)):
             answer = _whole(block.body, "fence", "prose")
             if answer is not None:
                 return answer
