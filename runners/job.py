@@ -11,12 +11,14 @@ from runners.asking import RetryPolicy
 from runners.models.base import Model, Request
 from runners.results import Plan
 from runners.sampling import limited, selected
+from runners.score import pass_at_k
 from runners.taskset import TaskSet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSettings:
-    """What is asked and how. The second block changes only how fast; it is no part of a run's identity.
+    """What is asked and how. The second block changes how fast, and what is
+    reported of it; it is no part of a run's identity.
 
     None in `max_tokens`, `examples` and `concurrency` takes the model's own default. `temperature` None sends none.
     """
@@ -34,6 +36,7 @@ class RunSettings:
     repair: int = 1
     examples: bool | None = None
 
+    ks: tuple[int, ...] = (1,)
     concurrency: int | None = None
     policy: RetryPolicy = field(default_factory=RetryPolicy)
 
@@ -88,13 +91,15 @@ def prepare(model: Model, taskset: TaskSet, settings: RunSettings) -> Job:
     )
     if filled.samples < 1 or (filled.limit is not None and filled.limit < 1) or (filled.concurrency or 0) < 1:
         raise UsageError("samples, limit and concurrency must each be at least 1")
+    for k in filled.ks:
+        pass_at_k(filled.samples, 0, k)  # a k above the samples is refused before anything is asked
     cases = limited(selected(taskset.cases, filled.kinds), filled.limit, filled.seed)
     if not cases:
         raise UsageError(f"the set {taskset.name} has no case of the wanted kind")
     if strange := {case.kind for case in cases} - set(prompt.KINDS):
         raise UsageError(f"no prompt for cases of kind {', '.join(sorted(strange))}; choose with --kind output")
     asked = asdict(filled)
-    del asked["concurrency"], asked["policy"]
+    del asked["ks"], asked["concurrency"], asked["policy"]
     identity: dict[str, Json] = {
         "format": results.FORMAT,
         "model": {"name": model.name, **model.settings},

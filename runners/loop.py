@@ -9,9 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from exe.errors import IncompleteError, ModelUnavailable, RequestError, TransientError
-from exe.grading import grade, parse
-from exe.records import Answer, Attempt, Case, Completion, Grade, Json, Message
-from runners import prompt
+from exe.records import Answer, Attempt, Case, Completion, Message
+from runners import attempts, prompt
 from runners.asking import Asker, Limiter, Stopped
 from runners.job import Job
 from runners.models.base import Request, Unreachable, clean
@@ -141,40 +140,19 @@ class Loop:
         request = self._job.request(case, sample)
         sha256 = request.sha256(self._job.model.settings)
         successes = self._tally.successes
-        repaired: Completion | None = None
+        manifest = self._job.taskset.manifest
         try:
             completion = await self._asker.ask(request)
-            answer, graded = self._graded(completion, case)
-            if graded.verdict == "unparseable" and self._job.settings.repair:
-                repaired = await self._asker.ask(repair_request(request, completion, answer))
-                answer, graded = self._graded(repaired, case)
+            attempt, answer = attempts.judged(case, sample, sha256, (completion, None), manifest)
+            if attempt.verdict == "unparseable" and self._job.settings.repair:
+                repair = await self._asker.ask(repair_request(request, completion, answer))
+                attempt, _ = attempts.judged(case, sample, sha256, (completion, repair), manifest)
         except (TransientError, RequestError) as error:
             self._failed(error, successes)
-            return _failure(case, sample, sha256, error)
+            return attempts.failed(case, sample, sha256, error)
         self._tally.streak = 0
         self._tally.successes += 1
-        return Attempt(
-            case=case.id,
-            sample=sample,
-            request_sha256=sha256,
-            completion=completion,
-            repair=repaired,
-            answer=answer_json(answer),
-            verdict=graded.verdict,
-            reason=graded.reason,
-            credit=graded.credit,
-            strict={
-                "json": graded.json,
-                "typed": graded.typed,
-                "python": graded.python,
-                "type_only": graded.type_only,
-            },
-        )
-
-    def _graded(self, completion: Completion, case: Case) -> tuple[Answer, Grade]:
-        manifest = self._job.taskset.manifest
-        answer = parse(completion.text, manifest.answer_format)
-        return answer, grade(answer, case, manifest.rule)
+        return attempt
 
     def _failed(self, error: TransientError | RequestError, successes_before: int) -> None:
         """Decide whether this failure ends the run: a dead server, or too many failures in a row."""
@@ -200,25 +178,4 @@ def repair_request(request: Request, completion: Completion, answer: Answer) -> 
     said = Message(role="assistant", content=completion.text if completion.text.strip() else "(no text)")
     return replace(
         request, messages=(*request.messages, said, prompt.repair_message(answer.reason or "no answer found"))
-    )
-
-
-def answer_json(answer: Answer) -> Json:
-    """What was read of a text, for attempts.jsonl: the part that counts, not the value (it may hold what JSON cannot)."""
-    return {"status": answer.status, "reason": answer.reason, "source": answer.source}
-
-
-def _failure(case: Case, sample: int, sha256: str, error: TransientError | RequestError) -> Attempt:
-    kind = "request" if isinstance(error, RequestError) else "transient"
-    return Attempt(
-        case=case.id,
-        sample=sample,
-        request_sha256=sha256,
-        completion=None,
-        repair=None,
-        answer=None,
-        verdict="failed",
-        reason=f"{kind}: {clean(str(error))}",
-        credit=0.0,
-        strict={"json": None, "typed": None, "python": None, "type_only": None},
     )

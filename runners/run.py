@@ -18,6 +18,8 @@ from runners.lock import Locked, exclusive
 from runners.loop import Loop, Progress, Tally
 from runners.models.base import Model
 from runners.results import AttemptLog
+from runners.score import Score
+from runners.scorefile import score_run
 from runners.taskset import TaskSet
 
 __all__ = ["Progress", "RunSettings", "RunSummary", "run", "run_folder"]
@@ -25,25 +27,15 @@ __all__ = ["Progress", "RunSettings", "RunSummary", "run", "run_folder"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
-    """How a run ended. `verdicts` counts attempts; a run with `failed` ones is incomplete and can be resumed."""
+    """How a run ended; an incomplete score has `failed` attempts, and the same command asks them again."""
 
     folder: Path
     planned: int
     asked: int
     reused: int
     retries: int
-    verdicts: dict[str, int]
     seconds: float
-
-    @property
-    def failed(self) -> int:
-        """Attempts that have no answer for reasons that are not the model's."""
-        return self.verdicts.get("failed", 0)
-
-    @property
-    def complete(self) -> bool:
-        """Every planned attempt has a verdict of its own."""
-        return not self.failed and sum(self.verdicts.values()) == self.planned
+    score: Score
 
 
 def run(
@@ -69,9 +61,19 @@ def run(
     try:
         with exclusive(folder / results.LOCK, wait=False):
             _record_run(folder, job)
-            return asyncio.run(_session(job, folder, progress))
+            tally = asyncio.run(_session(job, folder, progress))
+            score = score_run(folder, taskset, job.settings.ks)
     except Locked:
         raise UsageError(f"another process is writing {folder}; wait for it, or use another --out") from None
+    return RunSummary(
+        folder=folder,
+        planned=len(job.plan),
+        asked=tally.asked,
+        reused=tally.reused,
+        retries=tally.retries,
+        seconds=time.monotonic() - tally.started,
+        score=score,
+    )
 
 
 def run_folder(out_dir: Path, job: Job) -> Path:
@@ -102,7 +104,7 @@ def _record_run(folder: Path, job: Job) -> None:
         results.write_object(path, {**job.identity, "environments": [*known, here]})
 
 
-async def _session(job: Job, folder: Path, progress: Callable[[Progress], None]) -> RunSummary:
+async def _session(job: Job, folder: Path, progress: Callable[[Progress], None]) -> Tally:
     """Resume, ask what is missing, sort. The log and the model are closed on every way out."""
     tally = Tally(len(job.plan))
     log = AttemptLog(folder / results.ATTEMPTS, job.plan)
@@ -121,15 +123,7 @@ async def _session(job: Job, folder: Path, progress: Callable[[Progress], None])
     finally:
         log.close()
         _record_time(folder, tally)
-    return RunSummary(
-        folder=folder,
-        planned=len(job.plan),
-        asked=tally.asked,
-        reused=tally.reused,
-        retries=tally.retries,
-        verdicts=dict(tally.verdicts),
-        seconds=time.monotonic() - tally.started,
-    )
+    return tally
 
 
 def _record_time(folder: Path, tally: Tally) -> None:

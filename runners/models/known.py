@@ -23,7 +23,7 @@ _TRAITS = Traits(remote=False, repairs=False, max_tokens=None, concurrency=1)
 def truth_text(_program: Program, case: Case, answer_format: AnswerFormat) -> str:
     """The ground truth as a perfect model would write it; a Python literal where the set asks for one."""
     if answer_format == "python" and "error" not in case.expected:
-        return values.literal(case.typed)
+        return values.literal(case.typed["value"])
     return json.dumps(case.expected, ensure_ascii=False)
 
 

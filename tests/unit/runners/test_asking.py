@@ -43,7 +43,9 @@ class Scripted:
 def ask(model: Scripted, policy: RetryPolicy, notes: list[tuple[str, float]] | None = None) -> Completion:
     async def once() -> Completion:
         stopping = asyncio.Event()
-        heard = (lambda reason, wait: notes.append((reason, wait))) if notes is not None else lambda _reason, _wait: None
+        heard = (
+            (lambda reason, wait: notes.append((reason, wait))) if notes is not None else lambda _reason, _wait: None
+        )
         return await Asker(model, Limiter(4), policy, stopping, heard).ask(question())
 
     return asyncio.run(once())
@@ -76,7 +78,7 @@ def test_what_no_retry_can_mend_is_raised_at_once(error: Exception) -> None:
 
 def test_a_try_that_takes_too_long_is_transient() -> None:
     model = Scripted(slow=5.0)
-    with pytest.raises(TransientError, match="within 0.02 s"):
+    with pytest.raises(TransientError, match=r"within 0\.02 s"):
         ask(model, RetryPolicy(retries=1, base=0.001, timeout=0.02))
     assert model.asked == 2
 

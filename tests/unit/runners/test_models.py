@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from exe.errors import InputError, ModelUnavailable, RequestError, UsageError
-from exe.grading import grade, parse
+from exe.grading.grade import grade_text
 from runners.models import FORMS, open_model
 from runners.models.base import Request, clean
 from runners.taskset import TaskSet, load
@@ -33,8 +33,9 @@ def test_the_oracle_is_right_about_every_case_in_both_formats(odata: TaskSet, li
     for taskset in (odata, literal):
         manifest = taskset.manifest
         for number, case in enumerate(taskset.cases):
-            answer = parse(text_of("oracle", taskset, number), manifest.answer_format)
-            assert grade(answer, case, manifest.rule).verdict == "correct"
+            text = text_of("oracle", taskset, number)
+            _, grade = grade_text(text, case, format=manifest.answer_format, rule=manifest.rule)
+            assert grade.verdict == "correct"
     assert any("error" in case.expected for case in odata.cases)
 
 
@@ -132,7 +133,7 @@ def test_replay_refuses_cases_of_another_set_missing_empty_and_binary_files(tmp_
     with pytest.raises(InputError, match="holds no answers"):
         open_model(replay_file(tmp_path))
     (tmp_path / "binary.jsonl").write_bytes(b"\xff\xfe\n")
-    with pytest.raises(InputError, match="binary.jsonl:1: not UTF-8"):
+    with pytest.raises(InputError, match=r"binary\.jsonl:1: not UTF-8"):
         open_model(f"replay:{tmp_path}/binary.jsonl")
 
 

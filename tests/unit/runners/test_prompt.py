@@ -91,9 +91,7 @@ def test_each_format_and_style_asks_for_its_own_form() -> None:
 def test_a_kind_without_a_prompt_is_refused() -> None:
     case = dataclasses.replace(tasks.case(1, 2), kind="input")
     with pytest.raises(UsageError, match="kind 'input'"):
-        prompt.messages(
-            tasks.program(1), case, style="direct", answer_format="odata", examples=False, python="3.11.7"
-        )
+        prompt.messages(tasks.program(1), case, style="direct", answer_format="odata", examples=False, python="3.11.7")
 
 
 def test_the_repair_message_says_the_error_and_takes_braces() -> None:
