@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from exe import certify, codec, inputs, screen
 from exe.analysis import Function, Project, functions, metrics, read_project, signatures
@@ -74,7 +75,7 @@ def walk(
 def one(project: Project, package: Package, function: Function, chain: Chain, first: Execute, second: Execute) -> Yield:
     """One function through the stages."""
     subject = subject_of(package, function.module.name, function.qualname)
-    candidate = signatures.candidate(project, function, package, why_not=screen.why_not)
+    candidate = signatures.candidate(project, function, package, why_not=partial(_why_not, package))
     if isinstance(candidate, Rejection):
         return _rejected(subject, candidate)
     program = to_program(project, candidate, chain)
@@ -84,6 +85,12 @@ def one(project: Project, package: Package, function: Function, chain: Chain, fi
     if impure is not None:
         return _rejected(subject, replace(impure, subject=subject))
     return _with_cases(subject, program, chain, first, second)
+
+
+def _why_not(package: Package, function: Function) -> tuple[str, str] | None:
+    """The screen's structural rules on one function."""
+    place = screen.Place(package=package.name, path=function.module.path)
+    return screen.why_not(function.node, function.class_node, place)
 
 
 def to_program(project: Project, candidate: Candidate, chain: Chain) -> Program | Rejection:
@@ -138,7 +145,7 @@ def _with_cases(subject: str, program: Program, chain: Chain, first: Execute, se
         else:
             found.rejections.append(item)
     signature = inputs.read_schema(program.parameters)
-    trials = [trial(signature, call, _outcome(certified[call.call])) for call in generated.calls if call.call in certified]
+    trials = [trial(signature, inputs.canonical_key(signature, call.arguments), call, _outcome(certified[call.call])) for call in generated.calls if call.call in certified]
     kept, dropped = inputs.final(subject, trials)
     found.rejections.extend(dropped)
     found.cases = [certified[one.call.call] for one in kept if one.call is not None]

@@ -1,6 +1,7 @@
 """Text."""
 
 import re
+import time
 from dataclasses import dataclass
 from enum import Enum
 from typing import Optional
@@ -72,7 +73,6 @@ def untyped(text, other):
     return text + other
 
 
-def shout(text: str) -> str:
-    """Has an effect, so it is no task."""
-    print(text)
-    return text.upper()
+def stamp(text: str) -> str:
+    """Depends on the clock, so it is no task."""
+    return f"{text} at {time.time()}"
