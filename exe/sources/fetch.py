@@ -69,6 +69,7 @@ def fetch(name: str, version: str | None, into: Path) -> Fetched:
         if wheels:
             return _keep(wheels[0], into, log)
         _check_reached(requirement, done, log)
+        wheels_told = done.stderr
         log.unlink(missing_ok=True)
         report = work / "archive"
         report.touch()
@@ -78,7 +79,7 @@ def fetch(name: str, version: str | None, into: Path) -> Fetched:
         if done.returncode == _STOPPED and told:
             return _keep(Path(told), into, log)
         _check_reached(requirement, done, log)
-        raise SourceError(_not_there(requirement, name, done, log))
+        raise SourceError(_not_there(requirement, name, wheels_told, done.stderr))
 
 
 def _pip(tool: list[str], arguments: list[str], work: Path, log: Path) -> subprocess.CompletedProcess[str]:
@@ -135,15 +136,16 @@ def _check_reached(requirement: str, done: subprocess.CompletedProcess[str], log
         raise SourceError(f"pypi:{requirement}: the connection to the index failed; check the network and try again")
 
 
-def _not_there(requirement: str, name: str, done: subprocess.CompletedProcess[str], log: Path) -> str:
-    text = log.read_text("utf-8", "replace") if log.exists() else ""
-    known = re.search(r"\(from versions: (.*?)\)", text + done.stderr, re.DOTALL)
-    if known and known[1].strip() not in {"", "none"}:
-        newest = known[1].split(",")[-1].strip()
-        return f"pypi:{requirement}: no such version for this Python; the newest one is {newest}"
+def _not_there(requirement: str, name: str, *told: str) -> str:
+    """What is missing, by what pip said when it looked for wheels and then for sdists."""
+    known = re.findall(r"\(from versions: (.*?)\)", "\n".join(told), re.DOTALL)
+    for versions in known:
+        if versions.strip() not in {"", "none"}:
+            newest = versions.split(",")[-1].strip()
+            return f"pypi:{requirement}: no such version for this Python; the newest one is {newest}"
     if known:
         return f"pypi:{requirement}: the index has no package {canonicalize_name(name)} for this Python"
-    last = [line for line in done.stderr.splitlines() if line.strip()]
+    last = [line for line in told[-1].splitlines() if line.strip()]
     return f"pypi:{requirement}: pip could not download it: {_one_line(last[-1]) if last else 'no reason given'}"
 
 
