@@ -138,12 +138,12 @@ def _check_reached(requirement: str, done: subprocess.CompletedProcess[str], log
 
 def _not_there(requirement: str, name: str, *told: str) -> str:
     """What is missing, by what pip said when it looked for wheels and then for sdists."""
-    known = re.findall(r"\(from versions: (.*?)\)", "\n".join(told), re.DOTALL)
-    for versions in known:
-        if versions.strip() not in {"", "none"}:
-            newest = versions.split(",")[-1].strip()
-            return f"pypi:{requirement}: no such version for this Python; the newest one is {newest}"
-    if known:
+    known = [re.findall(r"\(from versions: (.*?)\)", text, re.DOTALL) for text in told]
+    if known[-1]:
+        for versions in (versions for found in known for versions in found):
+            if versions.strip() not in {"", "none"}:
+                newest = versions.split(",")[-1].strip()
+                return f"pypi:{requirement}: no such version for this Python; the newest one is {newest}"
         return f"pypi:{requirement}: the index has no package {canonicalize_name(name)} for this Python"
     last = [line for line in told[-1].splitlines() if line.strip()]
     return f"pypi:{requirement}: pip could not download it: {_one_line(last[-1]) if last else 'no reason given'}"

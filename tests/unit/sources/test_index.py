@@ -104,9 +104,11 @@ def test_no_code_of_an_sdist_is_run(backend: bool, index: Path, tmp_path: Path) 
     archive = sdist(tmp_path, marker, backend)
     publish(index, archive)
 
-    found = scrape("pypi:exe-trial==1.0", cache=tmp_path / "cache")
+    try:
+        found = scrape("pypi:exe-trial==1.0", cache=tmp_path / "cache")
+    finally:
+        assert not marker.exists()
 
-    assert not marker.exists()
     package = found[0]
     assert isinstance(package, Package)
     assert "exe_trial.py" in package.files
