@@ -19,7 +19,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from packaging.utils import canonicalize_name
 
-from exe.errors import SourceError
+from exe.errors import SourceError, StorageError
 
 _SECONDS = 900  # for one artefact; pip has shorter limits of its own for a silent connection
 _STOPPED = 77
@@ -57,7 +57,8 @@ class Fetched:
 def fetch(name: str, version: str | None, into: Path) -> Fetched:
     """Download a wheel of `name`, or its sdist where no wheel fits, into the folder `into`.
 
-    Raises SourceError, in one line: pip is missing, the index cannot be reached, or it has no such package or version.
+    Raises SourceError, in one line: pip is missing, the index cannot be reached, or it has no such package or version;
+    StorageError where the disk is full.
     """
     requirement = name if version is None else f"{name}=={version}"
     with tempfile.TemporaryDirectory(prefix="exe-fetch-", dir=into) as scratch:
@@ -124,9 +125,11 @@ def _address(file: str, log: Path) -> str | None:
 
 
 def _check_reached(requirement: str, done: subprocess.CompletedProcess[str], log: Path) -> None:
-    """Raise SourceError where the failure is not the package's: no pip, no network."""
+    """Raise where the failure is not the package's: SourceError for no pip or network, StorageError for a full disk."""
     if "No module named pip" in done.stderr:
         raise SourceError(f"pypi:{requirement}: this environment has no pip; run: python -m ensurepip")
+    if "No space left on device" in done.stderr:
+        raise StorageError(f"{log.parent.parent.parent}: no space left on the device")
     text = log.read_text("utf-8", "replace") if log.exists() else ""
     trouble = re.search(r"Could not fetch URL (\S+): (.+?)(?: - skipping)?$", text, re.MULTILINE)
     if trouble and not re.search(r"\b40[34]\b|\b410\b", trouble[2]):

@@ -204,7 +204,7 @@ def test_no_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
-    with pytest.raises(StorageError, match="cannot be written"):
+    with pytest.raises(StorageError, match="cannot be used"):
         scrape("pypi:exe-trial", cache=tmp_path / "file" / "cache")
 
 
