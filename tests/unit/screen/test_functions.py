@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import ast
 
+from pathlib import Path
+
 import pytest
 
-from exe.screen import RULES, Place, Rule, why_not
-from exe.screen.functions import FunctionNode
+from exe.analysis import functions, read_project
+from exe.analysis.modules import FunctionNode
+from exe.records import Package
+from exe.screen import RULES, Place, Rule, why_not, why_not_function
 
 HERE = Place(package="pkg", path="pkg/a.py")
 
@@ -102,3 +106,16 @@ def test_dropped(source: str, reason: str) -> None:
 
 def test_a_deep_literal_does_not_recurse() -> None:
     assert judged("def f(x: int) -> int:\n    return " + "+".join(["x"] * 1500)) is None
+
+
+def test_functions_as_the_analysis_enumerates_them(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(
+        "class C:\n    def __init__(self, x):\n        self.x = x\n\ndef f(x: int) -> int:\n    return -x\n"
+    )
+    package = Package(name="stripe", version="1", spec="path:x", root=str(tmp_path), files=("a.py",))
+    plain = Package(name="pkg", version="1", spec="path:x", root=str(tmp_path), files=("a.py",))
+
+    reasons = {found.qualname: why_not_function(found) for found in functions(read_project(plain))}
+
+    assert reasons == {"C.__init__": ("hook", "__init__"), "f": None}
+    assert all((why_not_function(found) or ("",))[0] == "blocked-package" for found in functions(read_project(package)))
