@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from .modules import FunctionNode
-from .scopes import ImportNode, Reading, Scope, Use, names_of
+from .scopes import ImportNode, Names, Reading, Scope, Use, names_of
 
 # Special methods that only an explicit statement, call or module (copy, pickle) leads to.
 _ASKED_FOR = frozenset(
@@ -131,7 +131,7 @@ class _Reader:
                     self.bound.setdefault(use.name, 0)  # bound from inside a function at least
             self._notice(node)
         for node, names in self.statements:
-            self._statement(node, names.uses, names.globals)
+            self._statement(node, names)
         return self.program
 
     def _notice(self, top: ast.stmt) -> None:
@@ -162,11 +162,11 @@ class _Reader:
         if use is not None:
             self.values[id(use.home) if use.home else 0, use.name].append(value)
 
-    def _statement(self, node: ast.stmt, uses: list[Use], rebound: list[tuple[ast.Global, Scope]]) -> None:
+    def _statement(self, node: ast.stmt, names: Names) -> None:
         defined = node.name if isinstance(node, FunctionNode | ast.ClassDef) else None
         default = defined or f"line {node.lineno}"
         own: set[str] = {defined} if defined else set()
-        for use in uses:
+        for use in names.uses:
             piece = self._piece(default, use.scope)
             if use.context != "load" and not use.attributes:
                 if use.home is None and not use.deferred:
@@ -176,15 +176,20 @@ class _Reader:
                 self._use(piece, use)
         for attribute in self.attributes[id(node)]:
             self._attribute(default, attribute)
-        for statement, scope in rebound:
+        for statement, scope in names.globals:
             self._piece(default, scope).rebinds.update(statement.names)
         self._piece(default, None)
-        for name in own:
+        for name in sorted(own):
             if default not in self.program.binders[name]:
                 self.program.binders[name].append(default)
         if isinstance(node, ast.ClassDef):
             self.program.methods.setdefault(node.name, set())
-            self.program.functions |= {f"{default}.{name}" for name in self.program.methods[default]}
+            for method, scope in names.definitions:
+                if isinstance(method, FunctionNode) and scope.kind == "class":
+                    key = f"{default}.{method.name}"
+                    self.program.pieces.setdefault(key, Piece(key))
+                    self.program.methods[default].add(method.name)
+                    self.program.functions.add(key)
         elif defined:
             self.program.functions.add(default)
         if not own and not isinstance(node, ast.Import | ast.ImportFrom):

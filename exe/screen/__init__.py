@@ -7,7 +7,7 @@ in `exe/data/blocklists.toml` (the paper's four block lists). What no name shows
 
 from __future__ import annotations
 
-from .functions import RULES, Place, Rule, why_not
+from .functions import RULES, Place, Rule, why_not, why_not_function
 from .programs import PURITY, Finding, PurityRule, findings, mutated_globals, purity
 
 __all__ = [
@@ -21,4 +21,5 @@ __all__ = [
     "mutated_globals",
     "purity",
     "why_not",
+    "why_not_function",
 ]

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from .lists import lists
+from exe.analysis.modules import Function, FunctionNode
 
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+from .lists import lists
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +45,12 @@ def why_not(node: FunctionNode, owner: ast.ClassDef | None, place: Place) -> tup
         if detail is not None:
             return rule.name, detail
     return None
+
+
+def why_not_function(function: Function) -> tuple[str, str] | None:
+    """`why_not` of a function as `exe.analysis` enumerates it."""
+    place = Place(package=function.module.package.name, path=function.module.path)
+    return why_not(function.node, function.class_node, place)
 
 
 def _last_name(node: ast.expr) -> str:

@@ -12,7 +12,8 @@ from importlib.resources import files
 class Lists:
     """The block lists, ready to look names up in."""
 
-    names: dict[str, str]  # dotted name → reason, "" where pure
+    names: dict[str, str]  # dotted name of the standard library → reason, "" where pure
+    own: dict[str, str]  # global name of the program itself → reason
     arguments: dict[str, int]  # dotted name → pure from so many arguments on
     packages: tuple[tuple[str, str], ...]  # (pattern, reason)
     vendored: frozenset[str]
@@ -24,15 +25,16 @@ def lists() -> Lists:
     data = files("exe").joinpath("data")
     raw = tomllib.loads(data.joinpath("blocklists.toml").read_text("utf-8"))
     folders = tomllib.loads(data.joinpath("folders.toml").read_text("utf-8"))
-    names = {
+    names: dict[str, str] = {
         name: reason
         for table in ("imports", "functions", "variables")
         for reason, entries in raw[table].items()
         for name in entries
     }
+    own = {name: reason for name, reason in names.items() if name.startswith("__")}
     names.update(dict.fromkeys(raw["pure"]["names"], ""))
     packages = tuple((pattern, reason) for reason, patterns in raw["packages"].items() for pattern in patterns)
-    return Lists(names, raw["pure"]["arguments"], packages, frozenset(folders["vendored"]))
+    return Lists(names, own, raw["pure"]["arguments"], packages, frozenset(folders["vendored"]))
 
 
 def banned(target: str) -> str:

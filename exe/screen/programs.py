@@ -78,7 +78,7 @@ def _findings(program: Program, entry: str) -> tuple[Finding, ...]:
     for key, asked in program.reach(entry).items():
         where = Where(key, key == entry, asked)
         piece = program.pieces[key]
-        own = [Reference(name, 0, False, None) for name in piece.names if name in lists().names]
+        own = [Reference(name, 0, False, None) for name in piece.names if name in lists().own]
         for reference in [*piece.references, *own]:
             if reference.passive:
                 continue

@@ -7,7 +7,7 @@ from pathlib import Path
 from packaging.utils import InvalidName, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from exe.errors import StorageError, UsageError
+from exe.errors import SourceError, StorageError, UsageError
 from exe.records import Package, Rejection
 
 from .files import Options
@@ -38,18 +38,24 @@ def scrape(
     chosen = options or Options()
     match kind if colon else None:
         case "installed":
-            return from_environment(rest if rest in {"", "*"} else _name(rest, spec), chosen)
+            try:
+                return from_environment(rest if rest in {"", "*"} else _name(rest, spec), chosen)
+            except OSError as error:
+                raise SourceError(f"{spec}: cannot be read: {error.strerror or error}") from error
         case "path":
             if not rest:
                 raise UsageError(f"{spec}: names no folder")
-            return from_path(Path(rest).expanduser(), chosen)
+            try:
+                return from_path(Path(rest).expanduser(), chosen)
+            except OSError as error:
+                raise SourceError(f"{spec}: cannot be read: {error.strerror or error}") from error
         case "pypi":
             name, pinned, version = rest.partition("==")
             wanted = _version(version, spec) if pinned else None
             try:
                 return from_index(_name(name, spec), wanted, cache=cache, offline=offline, options=chosen)
             except OSError as error:
-                raise StorageError(f"{cache}: cannot be written: {error.strerror or error}") from error
+                raise StorageError(f"{cache}: cannot be used: {error.strerror or error}") from error
         case "git" | "github":
             detail = f"{kind}: sources cannot be read yet; clone it and name the folder with path:DIR, or use pypi:NAME"
             return [Rejection(subject=spec, stage="scrape", reason="unsupported-source", detail=detail)]

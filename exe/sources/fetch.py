@@ -19,7 +19,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from packaging.utils import canonicalize_name
 
-from exe.errors import SourceError
+from exe.errors import SourceError, StorageError
 
 _SECONDS = 900  # for one artefact; pip has shorter limits of its own for a silent connection
 _STOPPED = 77
@@ -57,7 +57,8 @@ class Fetched:
 def fetch(name: str, version: str | None, into: Path) -> Fetched:
     """Download a wheel of `name`, or its sdist where no wheel fits, into the folder `into`.
 
-    Raises SourceError, in one line: pip is missing, the index cannot be reached, or it has no such package or version.
+    Raises SourceError, in one line: pip is missing, the index cannot be reached, or it has no such package or version;
+    StorageError where the disk is full.
     """
     requirement = name if version is None else f"{name}=={version}"
     with tempfile.TemporaryDirectory(prefix="exe-fetch-", dir=into) as scratch:
@@ -69,6 +70,7 @@ def fetch(name: str, version: str | None, into: Path) -> Fetched:
         if wheels:
             return _keep(wheels[0], into, log)
         _check_reached(requirement, done, log)
+        wheels_told = done.stderr
         log.unlink(missing_ok=True)
         report = work / "archive"
         report.touch()
@@ -78,7 +80,7 @@ def fetch(name: str, version: str | None, into: Path) -> Fetched:
         if done.returncode == _STOPPED and told:
             return _keep(Path(told), into, log)
         _check_reached(requirement, done, log)
-        raise SourceError(_not_there(requirement, name, done, log))
+        raise SourceError(_not_there(requirement, name, wheels_told, done.stderr))
 
 
 def _pip(tool: list[str], arguments: list[str], work: Path, log: Path) -> subprocess.CompletedProcess[str]:
@@ -123,9 +125,11 @@ def _address(file: str, log: Path) -> str | None:
 
 
 def _check_reached(requirement: str, done: subprocess.CompletedProcess[str], log: Path) -> None:
-    """Raise SourceError where the failure is not the package's: no pip, no network."""
+    """Raise where the failure is not the package's: SourceError for no pip or network, StorageError for a full disk."""
     if "No module named pip" in done.stderr:
         raise SourceError(f"pypi:{requirement}: this environment has no pip; run: python -m ensurepip")
+    if "No space left on device" in done.stderr:
+        raise StorageError(f"{log.parent.parent.parent}: no space left on the device")
     text = log.read_text("utf-8", "replace") if log.exists() else ""
     trouble = re.search(r"Could not fetch URL (\S+): (.+?)(?: - skipping)?$", text, re.MULTILINE)
     if trouble and not re.search(r"\b40[34]\b|\b410\b", trouble[2]):
@@ -135,15 +139,16 @@ def _check_reached(requirement: str, done: subprocess.CompletedProcess[str], log
         raise SourceError(f"pypi:{requirement}: the connection to the index failed; check the network and try again")
 
 
-def _not_there(requirement: str, name: str, done: subprocess.CompletedProcess[str], log: Path) -> str:
-    text = log.read_text("utf-8", "replace") if log.exists() else ""
-    known = re.search(r"\(from versions: (.*?)\)", text + done.stderr, re.DOTALL)
-    if known and known[1].strip() not in {"", "none"}:
-        newest = known[1].split(",")[-1].strip()
-        return f"pypi:{requirement}: no such version for this Python; the newest one is {newest}"
-    if known:
+def _not_there(requirement: str, name: str, *told: str) -> str:
+    """What is missing, by what pip said when it looked for wheels and then for sdists."""
+    known = [re.findall(r"\(from versions: (.*?)\)", text, re.DOTALL) for text in told]
+    if known[-1]:
+        for versions in (versions for found in known for versions in found):
+            if versions.strip() not in {"", "none"}:
+                newest = versions.split(",")[-1].strip()
+                return f"pypi:{requirement}: no such version for this Python; the newest one is {newest}"
         return f"pypi:{requirement}: the index has no package {canonicalize_name(name)} for this Python"
-    last = [line for line in done.stderr.splitlines() if line.strip()]
+    last = [line for line in told[-1].splitlines() if line.strip()]
     return f"pypi:{requirement}: pip could not download it: {_one_line(last[-1]) if last else 'no reason given'}"
 
 

@@ -118,15 +118,16 @@ def repository(urls: Iterable[tuple[str, str]]) -> str | None:
     for label, url in urls:
         address = forge_repository(url)
         folded = re.sub(r"[^a-z]+", " ", label.lower()).strip()
-        rank = _LABELS.index(folded) if folded in _LABELS else len(_LABELS) - 2 if "homepage" not in folded else 99
+        rank = _LABELS.index(folded if folded in _LABELS else _OTHER)
         if address is not None and (best is None or rank < best[0]):
             best = (rank, address)
     return best[1] if best else None
 
 
+_OTHER = "any other label"
 _LABELS = (
     "source", "source code", "sourcecode", "sources", "repository", "repo", "code", "github", "gitlab", "git",
-    "any other label", "homepage",
+    _OTHER, "home page", "homepage", "home",
 )  # fmt: skip
 _FORGES = re.compile(
     r"(www\.)?(github\.com|gitlab\.[\w.-]+|bitbucket\.org|codeberg\.org|gitee\.com|opendev\.org)|git\.sr\.ht"
@@ -137,8 +138,8 @@ _NOT_OWNERS = frozenset({"sponsors", "orgs", "apps", "users", "topics", "marketp
 def forge_repository(url: str) -> str | None:
     """`https://host/owner/name` of any address that lies in a repository of a forge; credentials never survive."""
     text = url.strip()
-    text = re.sub(r"^(git\+)?ssh://(\w+@)?|^git@", "https://", text)
-    text = re.sub(r"^(https://[\w.-]+):(?=[A-Za-z_~])", r"\1/", text)
+    if ssh := re.fullmatch(r"(?:git\+)?(?:ssh://)?\w+@([\w.-]+)[:/](.+)", text):
+        text = f"https://{ssh[1]}/{ssh[2]}"
     text = re.sub(r"^(git\+|scm:git:)?(https?|git)://", "https://", text)
     try:
         parts = urlsplit(text)
