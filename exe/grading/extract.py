@@ -40,7 +40,7 @@ class Fence:
 
 
 class TooManyContainers(Exception):
-    """A text with more brackets than a search is worth."""
+    """A text with more brackets than a search is worth; the message is the reason."""
 
 
 def containers(text: str) -> list[Reading]:
@@ -55,7 +55,7 @@ def containers(text: str) -> list[Reading]:
         reading = read(text, opening.start())
         seen += MAX_DEPTH if reading.reason == TOO_DEEP else 1
         if seen > MAX_CONTAINERS:
-            raise TooManyContainers
+            raise TooManyContainers(TOO_DEEP if reading.reason == TOO_DEEP else f"more than {MAX_CONTAINERS} brackets")
         found.append(reading)
         pos = reading.resume
     return found
