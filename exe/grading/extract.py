@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from exe.grading.reader import MAX_DEPTH, TOO_DEEP, Reading, read
 
 Span = tuple[int, int]
-MAX_CONTAINERS = 50_000
+MAX_CONTAINERS = 20_000
 
 _THINK = re.compile(r"<(?P<close>/?)(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _OPEN = re.compile(r"[\[{]")

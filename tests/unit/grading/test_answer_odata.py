@@ -134,20 +134,20 @@ def test_long_integers_are_exact() -> None:
 
 
 HOSTILE = {
-    "strings": '["\n' * 30_000,
-    "objects": '{"value": 1} ' * 20_000,
-    "comments": "[/*" * 30_000,
-    "hashes": "[# " * 30_000,
-    "half objects": "{'value': \"\n" * 20_000,
-    "lists": "[1," * 30_000,
-    "escapes": '{"value": "' + '\\"' * 50_000,
-    "fences": "```\n" * 20_000,
-    "thoughts": "<think>" * 20_000,
-    "tags": "[ANSWER]" * 20_000,
-    "labels": "answer: " * 20_000,
-    "ticks": "`" * 50_000,
+    "strings": '["\n' * 50_000,
+    "objects": '{"value": 1} ' * 25_000,
+    "comments": "[/*" * 50_000,
+    "hashes": "[# " * 50_000,
+    "half objects": "{'value': \"\n" * 25_000,
+    "lists": "[1," * 50_000,
+    "escapes": '{"value": "' + '\\"' * 300_000,
+    "fences": "```\n" * 50_000,
+    "thoughts": "<think>" * 50_000,
+    "tags": "[ANSWER]" * 50_000,
+    "labels": "answer: " * 50_000,
+    "ticks": "`" * 300_000,
     "spaces": "{" + " " * 300_000 + "x",
-    "keys": '{"a":[\'' * 150_000,
+    "keys": '{"a":[\'' * 40_000,
 }
 
 

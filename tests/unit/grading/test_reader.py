@@ -101,7 +101,7 @@ def test_depth_is_bounded(depth: int, status: str, opening: str, closing: str) -
 
 
 def test_colliding_hashes_do_not_stall_it() -> None:
-    text = "{" + ",".join(str(i * (2**61 - 1)) for i in range(20_000)) + "}"
+    text = "{" + ",".join(str(i * (2**61 - 1)) for i in range(8_000)) + "}"
     started = time.process_time()
     reading = read(text)
     assert (reading.status, reading.reason) == (
