@@ -23,7 +23,16 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
-from exe.grading.extract import VALUE_START, answer_region, containers, fences, pointed_at, unfenced, visible
+from exe.grading.extract import (
+    VALUE_START,
+    TooManyContainers,
+    answer_region,
+    containers,
+    fences,
+    pointed_at,
+    unfenced,
+    visible,
+)
 from exe.grading.reader import TOO_DEEP, Reading, read
 from exe.records import Answer
 
@@ -39,6 +48,14 @@ def parse_odata(text: str) -> Answer:
     whole = _whole(text)
     if whole is not None:
         return whole
+    try:
+        return _within(text)
+    except TooManyContainers as error:
+        return _none(str(error))
+
+
+def _within(text: str) -> Answer:
+    """The answer in a text that is more than an answer."""
     found = containers(text)
     shown = visible(text, _spans(found))
     if not shown.strip():

@@ -2,7 +2,8 @@
 
 What is read beyond JSON (each leaves its word in `Reading.notes`):
 
-    python literal      single quotes, True/False/None, tuples, sets, `set()`, bytes, complex, 0x10, 1_000, +1, non-string keys
+    python literal      single quotes, True/False/None, tuples, sets, bytes, complex, 0x10, 1_000, +1, non-string keys, and the
+                        constructors that `exe.values.read_literal` knows: `frozenset({1})`, `Decimal('1.5')`, `set()`
     number token        NaN, Infinity, -Infinity, INF, -INF, nan, inf, -nan, -inf
     trailing comma      `[1, 2,]`
     comment             `# …`, `/* … */`, and `// …` except right after a number, where it would be a division
@@ -22,10 +23,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from exe.grading.strings import StringError, decode_string
+from exe.values import DEFAULT_LIMITS, MAX_DIGITS, LiteralError, read_literal
 
-MAX_DEPTH = 200
-MAX_DIGITS = 100_000
-MAX_HASHED = 10_000
+MAX_DEPTH = DEFAULT_LIMITS.depth
+MAX_HASHED = 5_000
 TOO_DEEP = f"nested deeper than {MAX_DEPTH}"
 
 _SKIP = re.compile(r"(?:\s++|\#[^\n]{0,300}+(?=\n|\Z)|//[^\n]{0,300}+(?=\n|\Z)|/\*[^*]{0,1000}\*/)*+")
@@ -35,7 +36,10 @@ _STRING = re.compile(
 )
 _STRING_START = re.compile(r"""(?:[bB][rR]?|[rR][bB]?|[uU])?["']""")
 _WORD = re.compile(r"[+-]?[A-Za-z_]\w*+")
-_EMPTY_SET = re.compile(r"set\(\s*+\)")
+_CALL = re.compile(r"[A-Za-z_][\w.]{0,60}+\(")
+_CALL_PART = re.compile(r"""[^()"'\\]++|"(?:[^"\\\n]++|\\.)*+"|'(?:[^'\\\n]++|\\.)*+'|[()]""")
+MAX_CALL = 20_000  # characters of a constructor's call
+_CALL_LIMITS = DEFAULT_LIMITS._replace(depth=20, nodes=2_000, characters=MAX_CALL)
 _REAL = r"(?:\d++(?:_\d++)*+(?:\.(?:\d++(?:_\d++)*+)?)?|\.\d++(?:_\d++)*+)(?:[eE][+-]?\d++(?:_\d++)*+)?"
 _NUMBER = re.compile(
     rf"(?P<based>[+-]?0(?:[xX](?:_?[0-9a-fA-F])++|[oO](?:_?[0-7])++|[bB](?:_?[01])++))"
@@ -306,12 +310,27 @@ class _Reader:
                 self.notes.add(note)
             self.pos = word.end()
             return value
-        empty = _EMPTY_SET.match(self.text, self.pos)
-        if empty:
-            self.notes.add("python literal")
-            self.pos = empty.end()
-            return set()
+        if _CALL.match(self.text, self.pos):
+            return self._call()
         raise _Stop(f"unexpected {word[0][:40] if word else char!r}")
+
+    def _call(self) -> Any:
+        """A constructor of the standard library, as `repr` writes it; never called by its name, only looked up."""
+        end, depth = self.pos, 0
+        for part in _CALL_PART.finditer(self.text, self.pos, self.pos + MAX_CALL):
+            if part.start() != end:
+                break
+            end = part.end()
+            depth += (part[0] == "(") - (part[0] == ")")
+            if part[0] == ")" and depth <= 0:
+                break
+        try:
+            value = read_literal(self.text[self.pos : end], limits=_CALL_LIMITS)
+        except LiteralError as error:
+            raise _Stop(str(error)) from None
+        self.notes.add("python literal")
+        self.pos = end
+        return value
 
     def _string(self) -> str | bytes:
         token = _STRING.match(self.text, self.pos)
