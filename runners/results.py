@@ -121,11 +121,12 @@ class AttemptLog:
         self._lines += 1
 
     def finish(self) -> None:
-        """Sort by (case order, sample), one line an attempt, atomically; an ordered file is left as it is.
+        """Close, then sort by (case order, sample), one line an attempt, atomically; an ordered file is left as it is.
 
         So a run that was interrupted ends with the bytes of one that was not. Raises StorageError; the file as it was
         is then untouched.
         """
+        self.close()
         kept = [offset for offset in self._offsets if offset >= 0]
         if len(kept) == self._lines and all(a < b for a, b in itertools.pairwise(kept)):
             return
@@ -137,7 +138,6 @@ class AttemptLog:
                     yield source.readline()
 
             replace_file(self.path, lines())
-        self._reopen()
 
     def close(self) -> None:
         """Sync and close; safe to call twice."""
@@ -170,17 +170,6 @@ class AttemptLog:
             os.ftruncate(self._file, end)
         except OSError:
             return  # then the next start heals it: the half line has no newline
-
-    def _reopen(self) -> None:
-        os.close(self._file)
-        self._file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
-        self._end = self._lines = 0
-        with self.path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                attempt = parse_attempt(line, f"{self.path}:{number}")
-                self._offsets[self._position(attempt, f"{self.path}:{number}")] = self._end
-                self._end += len(line)
-                self._lines += 1
 
     def _position(self, attempt: Attempt, where: str) -> int:
         index = self._index.get(attempt.case)

