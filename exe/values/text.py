@@ -1,0 +1,126 @@
+"""JSON text: strict, integers of any size exact, canonical where asked.
+
+The functions here run inside the sandbox too, after a program that may have replaced `json.dumps`, `sorted` or `len`.
+They therefore keep a private copy of the builtins (a function takes its builtins from its module's `__builtins__`
+when it is defined) and hold the C pieces of `json` directly.
+"""
+
+from __future__ import annotations
+
+import builtins
+import json
+import json.encoder
+from _thread import RLock
+from collections.abc import Iterator
+from contextlib import contextmanager
+from sys import get_int_max_str_digits, set_int_max_str_digits
+from typing import Any
+
+from exe.values.limits import MAX_DIGITS
+
+globals()["__builtins__"] = dict(vars(builtins))
+
+Json = Any
+
+_quote = json.encoder.encode_basestring_ascii
+_make_encoder = json.encoder.c_make_encoder  # type: ignore[attr-defined]
+interpreter_limits = RLock()
+"""Held while a limit of the interpreter (digits, recursion) is raised: threads have them in common."""
+
+
+@contextmanager
+def integer_digits(limit: int = MAX_DIGITS) -> Iterator[None]:
+    """Let integers of up to `limit` digits be written and read in this block; the limit found before is restored.
+
+    The interpreter has one limit for all threads, so one thread at a time is inside.
+    """
+    with interpreter_limits:
+        before = get_int_max_str_digits()
+        if before:
+            set_int_max_str_digits(max(before, limit))
+        try:
+            yield
+        finally:
+            set_int_max_str_digits(before)
+
+
+def quote(text: str) -> str:
+    """Return `text` as a JSON string in ASCII."""
+    return str(_quote(text))
+
+
+def dumps(tree: Json) -> str:
+    """Return `tree` as strict JSON: ASCII, no spaces, no NaN tokens, object order kept.
+
+    Raises TypeError for what is no JSON, ValueError for a non-finite float or an integer above `MAX_DIGITS`.
+    """
+    return _write(tree, sort_keys=False)
+
+
+def canonical(tree: Json) -> str:
+    """Return the one text that equal JSON trees share: keys sorted, exact integers, floats by their shortest repr."""
+    return _write(tree, sort_keys=True)
+
+
+def _write(tree: Json, *, sort_keys: bool) -> str:
+    if _make_encoder is None:
+        encoder = json.JSONEncoder(separators=(",", ":"), allow_nan=False, sort_keys=sort_keys).encode
+    else:
+        make = _make_encoder({}, _refuse, _quote, None, ":", ",", sort_keys, False, False)
+
+        def encoder(o: Json) -> str:
+            return "".join(make(o, 0))
+
+    try:
+        return encoder(tree)
+    except ValueError as exc:
+        if "digits" not in str(exc):
+            raise
+    with integer_digits():
+        return encoder(tree)
+
+
+def _refuse(value: object) -> Json:
+    raise TypeError(f"{type(value).__name__} is no JSON value")
+
+
+class DuplicateKey(ValueError):
+    """A JSON object names one key twice."""
+
+
+def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    out = dict(pairs)
+    if len(out) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise DuplicateKey(f"duplicate key {quote(key)}")
+            seen.add(key)
+    return out
+
+
+def _no_constant(token: str) -> Json:
+    raise ValueError(f"{token} is not strict JSON")
+
+
+_decode = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant).decode
+
+
+def loads(text: str) -> Json:
+    """Read strict JSON; integers exact up to `MAX_DIGITS`.
+
+    Raises ValueError (json.JSONDecodeError and `DuplicateKey` are such) for everything that is malformed, a NaN or
+    Infinity token, a duplicate key and nesting deeper than the interpreter's stack included.
+    """
+    try:
+        try:
+            return _decode(text)
+        except json.JSONDecodeError:
+            raise
+        except ValueError as exc:
+            if "digits" not in str(exc):
+                raise
+        with integer_digits():
+            return _decode(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
