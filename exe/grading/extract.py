@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from exe.grading.reader import Reading, read
+from exe.grading.reader import MAX_DEPTH, TOO_DEEP, Reading, read
 
 Span = tuple[int, int]
+MAX_CONTAINERS = 50_000
 
 _THINK = re.compile(r"<(?P<close>/?)(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _OPEN = re.compile(r"[\[{]")
@@ -38,16 +39,23 @@ class Fence:
     closed: bool
 
 
+class TooManyContainers(Exception):
+    """A text with more brackets than a search is worth."""
+
+
 def containers(text: str) -> list[Reading]:
     """Every outermost `[…]` or `{…}` of `text` in order, whether it could be read or not.
 
     What stands inside a container that was read is part of it, never an answer of its own. Time is linear in the text,
-    since the search goes on where a failed reading stopped.
+    since the search goes on where a failed reading stopped. Raises TooManyContainers beyond `MAX_CONTAINERS`.
     """
     found: list[Reading] = []
-    pos = 0
+    pos = seen = 0
     while opening := _OPEN.search(text, pos):
         reading = read(text, opening.start())
+        seen += MAX_DEPTH if reading.reason == TOO_DEEP else 1
+        if seen > MAX_CONTAINERS:
+            raise TooManyContainers
         found.append(reading)
         pos = reading.resume
     return found

@@ -13,15 +13,15 @@ Rule = Literal["json", "typed", "python"]
 
 Ending = Literal["whole", "cut", "overflow", "filtered", "refused", "failed"]
 
-_ENDINGS: dict[str, Ending] = (
-    dict.fromkeys(("length", "max_tokens", "max_output_tokens", "model_length", "incomplete"), "cut")
-    | dict.fromkeys(("context_overflow", "context_length_exceeded", "model_context_window_exceeded"), "overflow")
-    | dict.fromkeys(
-        ("content_filter", "content_filtered", "safety", "recitation", "blocklist", "prohibited_content", "spii"),
+_ENDINGS: tuple[tuple[Ending, frozenset[str]], ...] = (
+    ("cut", frozenset({"length", "max_tokens", "max_output_tokens", "model_length", "incomplete"})),
+    ("overflow", frozenset({"context_overflow", "context_length_exceeded", "model_context_window_exceeded"})),
+    (
         "filtered",
-    )
-    | dict.fromkeys(("refusal", "refused"), "refused")
-    | dict.fromkeys(("error", "failed", "cancelled"), "failed")
+        frozenset({"content_filter", "content_filtered", "safety", "recitation", "blocklist", "prohibited_content"}),
+    ),
+    ("refused", frozenset({"refusal", "refused"})),
+    ("failed", frozenset({"error", "failed", "cancelled"})),
 )
 """Finish reasons of the known providers, lower case, `-` as `_`; every other one (stop, end_turn, eos, None) is "whole"."""
 
@@ -52,7 +52,7 @@ def grade(answer: Answer, case: Case, *, rule: Rule) -> Grade:
         case "error" if error is None:
             return Grade(verdict="wrong", reason="error for a value", json=False, typed=False, python=False)
         case "error":
-            code, message = case.expected["error"]["code"], case.expected["error"]["message"]
+            code, message = error["code"], case.expected["error"]["message"]
             answered, said = answer.error or ("", None)
             type_only = same_exception(code, answered)
             normal = type_only and same_message(message, said or "", code)
@@ -104,7 +104,8 @@ def judge_completion(
 
 
 def _ending(finish_reason: str | None) -> Ending:
-    return _ENDINGS.get((finish_reason or "").lower().replace("-", "_").rpartition(".")[2], "whole")
+    word = (finish_reason or "").lower().replace("-", "_").rpartition(".")[2]
+    return next((ending for ending, words in _ENDINGS if word in words), "whole")
 
 
 def _may_be_cut(text: str, answer: Answer, format: AnswerFormat) -> bool:

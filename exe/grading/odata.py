@@ -23,7 +23,17 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
-from exe.grading.extract import VALUE_START, answer_region, containers, fences, pointed_at, unfenced, visible
+from exe.grading.extract import (
+    MAX_CONTAINERS,
+    VALUE_START,
+    TooManyContainers,
+    answer_region,
+    containers,
+    fences,
+    pointed_at,
+    unfenced,
+    visible,
+)
 from exe.grading.reader import TOO_DEEP, Reading, read
 from exe.records import Answer
 
@@ -39,6 +49,14 @@ def parse_odata(text: str) -> Answer:
     whole = _whole(text)
     if whole is not None:
         return whole
+    try:
+        return _within(text)
+    except TooManyContainers:
+        return _none(f"more than {MAX_CONTAINERS} brackets")
+
+
+def _within(text: str) -> Answer:
+    """The answer in a text that is more than an answer."""
     found = containers(text)
     shown = visible(text, _spans(found))
     if not shown.strip():
@@ -96,9 +114,9 @@ def _looks_like_answer(text: str, reading: Reading) -> bool:
 def _bare(text: str) -> Answer | None:
     """A value without its envelope, where the text leaves no doubt that it is the answer."""
     blocks = fences(text)
-    for block in reversed(blocks):
-        last = not text[block.end :].strip()
-        if block.closed and (last or len(blocks) == 1 or pointed_at(text, block.start)):
+    end = len(text.rstrip())
+    for block in reversed(blocks[-20:]):
+        if block.closed and (block.end >= end or len(blocks) == 1 or pointed_at(text, block.start)):
             answer = _whole(block.body, "fence", "prose")
             if answer is not None:
                 return answer

@@ -8,9 +8,10 @@ Order of search, first hit decides:
 3. behind a last sentence like "the output is `…`." or "Answer: …" that ends the text;
 4. the last fence or the last line of prose beginning with `assert` that reads as in 1.
 
-Reasoning (`<think>`) is left out from step 2 on. Everything else is `unparseable`: other expressions (`4 or 3`, `'a' + 'b'`, a
-call), several statements, an assertion with a message (its comma may have been meant as a tuple's). Literals are Python's own: a
-repeated key keeps its last value; `null`, `true` and `NaN` are names and no literals.
+Reasoning (`<think>`) is left out from step 2 on. A literal is what `exe.values.read_literal` reads: Python's own, where a repeated
+key keeps its last value, with constructors such as `frozenset({1})` and `float('nan')`. Everything else is `unparseable`: other
+expressions (`4 or 3`, `'a' + 'b'`, a call), JSON's `null` and `true`, several statements, an assertion with a message (its comma may
+have been meant as a tuple's).
 """
 
 from __future__ import annotations
@@ -19,12 +20,15 @@ import ast
 import re
 import warnings
 from itertools import islice
+from typing import Any
 
 from exe.grading.extract import VALUE_START, answer_region, fences, unfenced, visible
 from exe.records import Answer
 from exe.values import LiteralError, read_literal
 
 MAX_STATEMENT = 200_000  # characters of an assertion
+MAX_LONG_NUMBERS = 5_000
+_LONG_NUMBER = re.compile(r"[0-9a-fA-F_]{16,}+")
 _ENDING = re.compile(
     r"(?<![A-Za-z0-9_])(?:answer|output|result|return[ \t]+value|returns?|value)[*_]{0,3}"
     r"(?:[ \t]*[:=]|[ \t]+(?:is|are|would[ \t]+be|will[ \t]+be|should[ \t]+be|must[ \t]+be)\b:?)[*_]{0,3}",
@@ -60,7 +64,7 @@ def _ending(text: str) -> Answer | None:
     last_line = text.rstrip().rpartition("\n")[2]
     for label in islice(_ENDING.finditer(last_line), 20):
         body = last_line[label.end() :].strip().removesuffix("**").removesuffix(".").removesuffix("**").strip()
-        if VALUE_START.match(body):  # the first label before a value decides: what follows later is an aside
+        if VALUE_START.match(body) or body.startswith("assert "):  # the first label before a value decides: what follows later is an aside
             answer = _read(body, "prose")
             return answer if answer.status == "value" else None
     return None
@@ -89,7 +93,7 @@ def _read(text: str, *notes: str) -> Answer:
     body = unfenced(stripped)
     lenient = {*notes, *(["fence"] if body != stripped else [])}
     try:
-        return Answer(status="value", value=read_literal(body), source=body, lenient=tuple(sorted(lenient)))
+        return Answer(status="value", value=_literal(body), source=body, lenient=tuple(sorted(lenient)))
     except LiteralError as error:
         reason = str(error)
     statement = _statement(body)
@@ -99,7 +103,7 @@ def _read(text: str, *notes: str) -> Answer:
             if literal is None:
                 return _none(reason)
             try:
-                value = read_literal(literal)
+                value = _literal(literal)
             except LiteralError as error:
                 return _none(f"the assertion's value is no literal: {error}", literal)
             return Answer(status="value", value=value, source=literal, lenient=tuple(sorted({*lenient, "assertion"})))
@@ -109,6 +113,13 @@ def _read(text: str, *notes: str) -> Answer:
             return _raised(raised, body, lenient)
         case _:
             return _none(reason)
+
+
+def _literal(text: str) -> Any:
+    """As `read_literal`, for text that may be hostile: large integers can be chosen so that their hashes collide."""
+    if next(islice(_LONG_NUMBER.finditer(text), MAX_LONG_NUMBERS, None), None) is not None:
+        raise LiteralError(f"more than {MAX_LONG_NUMBERS} long numbers")
+    return read_literal(text)
 
 
 def _asserted(test: ast.expr, body: str) -> str | None:
