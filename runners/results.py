@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import itertools
 import json
 import os
 import re
-import tempfile
 import time
 from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from exe import codec
+from exe import codec, values
 from exe.errors import InputError, StorageError
 from exe.records import Attempt, Case, Json
 
@@ -66,21 +66,16 @@ class AttemptLog:
         self._offsets = array("q", [-1]) * len(plan)
         self._finished = bytearray(len(plan))
         self._lines = 0
-        try:
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
-        except OSError as error:
-            raise StorageError(f"cannot open {path}: {error.strerror}") from None
-        self._end = 0
+        self._file = codec.open_append(path)
         self._synced = time.monotonic()
 
     def recover(self, request_sha256: Callable[[Case, int], str]) -> Iterator[Attempt]:
         """Read what earlier sessions wrote and yield each attempt that need not be made again.
 
-        A last line without its newline is what a killed process was writing: it is cut off. Attempts that failed, and
-        those whose request differs from the one planned now, stay in the file until their successor is there.
+        A last line that a killed process was writing has been cut off by then. Attempts that failed, and those whose
+        request differs from the one planned now, stay in the file until their successor is there.
         Raises InputError with `file:line` for any other malformed line.
         """
-        self._end = self._heal()
         offset = 0
         with self.path.open("rb") as file:
             for number, line in enumerate(file, start=1):
@@ -104,83 +99,47 @@ class AttemptLog:
 
     def append(self, attempt: Attempt) -> None:
         """Write one attempt. Raises StorageError, and leaves no half line, when the disk takes it not."""
-        line = codec.dump_line(attempt).encode("ascii")
-        try:
-            _write(self._file, line)
-            now = time.monotonic()
-            if now - self._synced >= SYNC_SECONDS:
-                os.fsync(self._file)
-                self._synced = now
-        except OSError as error:
-            self._cut(self._end)
-            raise StorageError(f"cannot write {self.path}: {error.strerror}; the same command resumes") from None
         position = self._position(attempt, str(self.path))
-        self._offsets[position] = self._end
+        now = time.monotonic()
+        sync = now - self._synced >= SYNC_SECONDS
+        offset = self._file.tell()
+        codec.append_line(self._file, attempt, sync=sync)
+        if sync:
+            self._synced = now
+        self._offsets[position] = offset
         self._finished[position] = attempt.verdict != "failed"
-        self._end += len(line)
         self._lines += 1
 
     def finish(self) -> None:
-        """Sort by (case order, sample), one line an attempt, atomically; an ordered file is left as it is.
+        """Close, then sort by (case order, sample), one line an attempt, atomically; an ordered file is left as it is.
 
         So a run that was interrupted ends with the bytes of one that was not. Raises StorageError; the file as it was
         is then untouched.
         """
+        self.close()
         kept = [offset for offset in self._offsets if offset >= 0]
         if len(kept) == self._lines and all(a < b for a, b in itertools.pairwise(kept)):
             return
         with self.path.open("rb") as source:
 
-            def lines() -> Iterator[bytes]:
+            def attempts() -> Iterator[Json]:
                 for offset in kept:
                     source.seek(offset)
-                    yield source.readline()
+                    yield values.loads(source.readline().decode())
 
-            replace_file(self.path, lines())
-        self._reopen()
+            codec.write_jsonl(self.path, attempts())
 
     def close(self) -> None:
         """Sync and close; safe to call twice."""
-        if self._file >= 0:
-            try:
-                os.fsync(self._file)
-            except OSError as error:
-                raise StorageError(f"cannot write {self.path}: {error.strerror}") from None
-            finally:
-                os.close(self._file)
-                self._file = -1
-
-    def _heal(self) -> int:
-        """Cut a line that has no end; returns the file's length after that."""
-        size = os.fstat(self._file).st_size
-        end = size
-        while end > 0:
-            start = max(0, end - 65536)
-            found = os.pread(self._file, end - start, start).rfind(b"\n")
-            if found >= 0:
-                end = start + found + 1
-                break
-            end = start
-        if end != size:
-            os.ftruncate(self._file, end)
-        return end
-
-    def _cut(self, end: int) -> None:
+        if self._file.closed:
+            return
         try:
-            os.ftruncate(self._file, end)
-        except OSError:
-            return  # then the next start heals it: the half line has no newline
-
-    def _reopen(self) -> None:
-        os.close(self._file)
-        self._file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
-        self._end = self._lines = 0
-        with self.path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                attempt = parse_attempt(line, f"{self.path}:{number}")
-                self._offsets[self._position(attempt, f"{self.path}:{number}")] = self._end
-                self._end += len(line)
-                self._lines += 1
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # a file system that has no such thing
+                raise StorageError(f"{self.path}: cannot be written: {error.strerror}") from None
+        finally:
+            self._file.close()
 
     def _position(self, attempt: Attempt, where: str) -> int:
         index = self._index.get(attempt.case)
@@ -192,8 +151,8 @@ class AttemptLog:
 def parse_attempt(line: bytes, where: str) -> Attempt:
     """One line of attempts.jsonl. Raises InputError that begins with `where`."""
     try:
-        data = json.loads(line)
-    except (ValueError, RecursionError) as error:
+        data = values.loads(line.decode("utf-8"))
+    except ValueError as error:
         raise InputError(f"{where}: not a JSON line ({error}); mend or remove it") from None
     return codec.from_json(Attempt, data, where)
 
@@ -211,48 +170,12 @@ def read_attempts(path: Path) -> Iterator[Attempt]:
 
 def read_object(path: Path) -> dict[str, Json]:
     """A JSON object file. Raises InputError where it is missing or malformed."""
-    try:
-        data = json.loads(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: not JSON ({error})") from None
+    data = codec.read_json(path)
     if not isinstance(data, dict):
         raise InputError(f"{path}: expected a JSON object")
     return data
 
 
 def write_object(path: Path, data: dict[str, Json]) -> None:
-    """Write a JSON object file atomically, readable by people. Raises StorageError."""
-    replace_file(path, iter([json.dumps(data, indent=2, sort_keys=True, ensure_ascii=True).encode() + b"\n"]))
-
-
-def replace_file(path: Path, chunks: Iterator[bytes]) -> None:
-    """Write beside `path`, sync, then replace it: readers see the old bytes or the new. Raises StorageError."""
-    scratch = ""
-    try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False) as file:
-            scratch = file.name
-            for chunk in chunks:
-                file.write(chunk)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(scratch, 0o666 & ~_umask())
-        os.replace(scratch, path)
-    except OSError as error:
-        raise StorageError(f"cannot write {path}: {error.strerror}; the same command resumes") from None
-    finally:
-        if scratch and os.path.exists(scratch):
-            os.unlink(scratch)
-
-
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
-
-
-def _write(handle: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(handle, view) :]
+    """Write a JSON object file whole or not at all, laid out for people. Raises StorageError."""
+    codec.atomic_write(path, json.dumps(data, indent=2, sort_keys=True, ensure_ascii=True).encode() + b"\n")

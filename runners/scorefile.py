@@ -45,18 +45,18 @@ def regrade(folder: Path, taskset: TaskSet) -> int:
     planned(results.read_object(folder / results.RUN), taskset, folder)
     changed = 0
 
-    def lines() -> Iterator[bytes]:
+    def attempts() -> Iterator[Attempt]:
         nonlocal changed
         for attempt in results.read_attempts(path):
             if attempt.case not in by_id:
                 raise InputError(f"{path}: case {attempt.case} is not in the task set {taskset.name}")
             again = regraded(attempt, by_id[attempt.case], taskset.manifest)
             changed += (again.verdict, again.strict) != (attempt.verdict, attempt.strict)
-            yield codec.dump_line(again).encode("ascii")
+            yield again
 
     try:
         with exclusive(folder / results.LOCK, wait=False):
-            results.replace_file(path, lines())
+            codec.write_jsonl(path, attempts())
     except Locked:
         raise UsageError(f"{folder} is being written by a run; grade it again when that has ended") from None
     return changed

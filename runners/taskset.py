@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from exe.codec import from_json, read_jsonl
+from exe.codec import from_json, read_json, read_jsonl
 from exe.errors import InputError
 from exe.records import Case, Manifest, Program
-from runners.results import read_object
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +44,7 @@ def load(directory: Path) -> TaskSet:
     path = directory / "manifest.json"
     if not path.is_file():
         raise InputError(f"{directory} is no task set: it has no manifest.json (make one with `exe build`)")
-    manifest = from_json(Manifest, read_object(path), str(path))
+    manifest = from_json(Manifest, read_json(path), str(path))
     digest = hashlib.sha256(path.read_bytes())
     for name in ("programs.jsonl", "cases.jsonl"):
         digest.update(_checked(directory / name, manifest.files.get(name)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -23,8 +22,8 @@ _TRAITS = Traits(remote=False, repairs=False, max_tokens=None, concurrency=1)
 def truth_text(_program: Program, case: Case, answer_format: AnswerFormat) -> str:
     """The ground truth as a perfect model would write it; a Python literal where the set asks for one."""
     if answer_format == "python" and "error" not in case.expected:
-        return values.literal(case.typed["value"])
-    return json.dumps(case.expected, ensure_ascii=False)
+        return values.literal(values.decode(case.typed["value"]))
+    return values.dumps(case.expected)
 
 
 def echo_text(program: Program, case: Case, answer_format: AnswerFormat) -> str:
@@ -35,7 +34,7 @@ def echo_text(program: Program, case: Case, answer_format: AnswerFormat) -> str:
     present = [name for name in names if name in case.arguments]
     present += [name for name in case.arguments if name not in present and name != "self"]
     value: Any = case.arguments[present[0]] if present else None
-    return json.dumps({"value": value}, ensure_ascii=False)
+    return values.dumps({"value": value})
 
 
 def null_text(_program: Program, _case: Case, _answer_format: AnswerFormat) -> str:

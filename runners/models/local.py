@@ -20,7 +20,7 @@ from typing import IO
 from exe.errors import ModelUnavailable, UsageError
 from exe.records import Completion, Json
 from runners.models import local_server, weights
-from runners.models.base import Request, Traits, clean
+from runners.models.base import Request, Traits, clean, file_sha256
 from runners.models.openai import OpenAIModel
 
 START_SECONDS = 300.0
@@ -173,7 +173,7 @@ def open_local(rest: str, *, timeout: float, notify: Callable[[str], None]) -> L
         path = Path(rest).expanduser()
         if not path.is_file():
             raise UsageError(f"local: there is no file {path}")
-        sha256 = weights.file_sha256(path)
+        sha256 = file_sha256(path)
         return LocalModel(path, name=path.name, sha256=sha256, context=DEFAULT_CONTEXT, timeout=timeout)
     names = [known.name for known in weights.EMBEDDED]
     wanted = rest or names[0]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 
+from exe import codec
 from exe.errors import InputError, RequestError
 from exe.records import Completion, Json
-from runners.models.base import Request, Traits
+from runners.models.base import Request, Traits, file_sha256
 
 Texts = dict[tuple[str, int], str]
 
@@ -55,9 +54,8 @@ def open_replay(path: Path, cases: Container[str] | None = None) -> ReplayModel:
     Raises InputError with `file:line` for a line that is not such an object, a duplicate or an unknown case.
     """
     texts: Texts = {}
-    digest = hashlib.sha256()
-    for where, line in _lines(path, digest):
-        case, sample, text = _record(line, where)
+    for where, data in codec.read_json_lines(path):
+        case, sample, text = _record(data, where)
         if cases is not None and case not in cases:
             raise InputError(f"{where}: case {case!r} is not in the task set; is this file for another set?")
         if (case, sample) in texts:
@@ -65,31 +63,10 @@ def open_replay(path: Path, cases: Container[str] | None = None) -> ReplayModel:
         texts[case, sample] = text
     if not texts:
         raise InputError(f"{path} holds no answers")
-    return ReplayModel(file_name=path.name, sha256=digest.hexdigest(), texts=texts)
+    return ReplayModel(file_name=path.name, sha256=file_sha256(path), texts=texts)
 
 
-def _lines(path: Path, digest: hashlib._Hash) -> Iterator[tuple[str, str]]:
-    """(`file:line`, text) of each line that is not blank; every byte goes into `digest`."""
-    try:
-        with path.open("rb") as file:
-            for number, raw in enumerate(file, start=1):
-                digest.update(raw)
-                where = f"{path}:{number}"
-                try:
-                    text = raw.decode("utf-8")
-                except UnicodeDecodeError as error:
-                    raise InputError(f"{where}: not UTF-8 ({error.reason})") from None
-                if text.strip():
-                    yield where, text
-    except OSError as error:
-        raise InputError(f"cannot read the replay file {path}: {error.strerror}") from None
-
-
-def _record(line: str, where: str) -> tuple[str, int, str]:
-    try:
-        data = json.loads(line, object_pairs_hook=_unique)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{where}: not a JSON object ({error})") from None
+def _record(data: Json, where: str) -> tuple[str, int, str]:
     shape = 'expected {"case": text, "sample": number from 0, "text": text}'
     if not isinstance(data, dict):
         raise InputError(f"{where}: {shape}")
@@ -101,10 +78,3 @@ def _record(line: str, where: str) -> tuple[str, int, str]:
     if not (isinstance(case, str) and type(sample) is int and sample >= 0 and isinstance(text, str)):
         raise InputError(f"{where}: {shape}")
     return case, sample, text
-
-
-def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    data = dict(pairs)
-    if len(data) != len(pairs):
-        raise ValueError("a key stands there twice")
-    return data

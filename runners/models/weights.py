@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import os
 import shutil
@@ -18,7 +17,7 @@ import platformdirs
 
 from exe.errors import ModelUnavailable, StorageError
 from runners.lock import exclusive
-from runners.models.base import clean
+from runners.models.base import clean, file_sha256
 
 DOWNLOAD_SECONDS = 900
 _CHUNK = 1 << 20
@@ -63,12 +62,6 @@ def cache_folder() -> Path:
     """EXE_CACHE where it is set, else the user's cache folder for this project."""
     given = os.environ.get("EXE_CACHE")
     return Path(given) if given else Path(platformdirs.user_cache_dir("execution-eval"))
-
-
-def file_sha256(path: Path) -> str:
-    """Hex digest of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def ensure(weights: Weights, notify: Callable[[str], None] = lambda _text: None) -> Path:

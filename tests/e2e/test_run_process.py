@@ -126,7 +126,7 @@ def test_a_full_disk_is_one_line_and_exit_code_3_and_resumes(demo: Path, tmp_pat
     process = start("oracle", str(demo), str(tmp_path / "full"), limit_bytes=10_000)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 3
-    assert "cannot write" in err
+    assert "cannot be written" in err
     assert len(err.splitlines()) == 1
     left = (run_folder(tmp_path / "full") / results.ATTEMPTS).read_bytes()
     assert left.endswith(b"\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
 from typing import Literal
 
@@ -71,5 +70,5 @@ def write_set(
         answer_format=answer_format,
         rule="python" if answer_format == "python" else "json",
     )
-    (folder / "manifest.json").write_text(json.dumps(codec.to_json(manifest)))
+    codec.atomic_write(folder / "manifest.json", codec.dump_line(manifest))
     return folder

