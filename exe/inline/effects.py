@@ -81,11 +81,8 @@ class Effects:
             return set()
         if isinstance(node, ast.Import | ast.ImportFrom):
             return set()
-        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(
-            node.value, ast.Constant | ast.Name | ast.Lambda | None
-        ):
-            if all(isinstance(target, ast.Name) for target in _targets(node)):
-                return set()
+        if isinstance(node, ast.Assign | ast.AnnAssign) and _plain(node):
+            return set()
         found: set[Touched] = set()
         uses = {id(use.node): use for use in unit.names.uses}
         self._stores(unit, found, deferred=False)
@@ -184,9 +181,11 @@ class Effects:
     ) -> None:
         for decorator in node.decorator_list:
             root = self._root(unit, decorator, uses)
-            if root is None or not isinstance(root[0], Slot):
+            if root is None:
                 continue
             target, used, use = root
+            if not isinstance(target, Slot):
+                continue
             if len(use.attributes) > used:
                 found.add(target)
             found.update(self.of_function(target).touched)
@@ -269,6 +268,12 @@ class Effects:
             if use.called and isinstance(target, Slot) and used == len(use.attributes):
                 touched.update(self.of_function(target).touched)
         return Effect(frozenset(touched), arguments)
+
+
+def _plain(node: ast.Assign | ast.AnnAssign) -> bool:
+    """Names bound to something that is written down or named: nothing else happens."""
+    literal = isinstance(node.value, ast.Constant | ast.Name | ast.Lambda | None)
+    return literal and all(isinstance(target, ast.Name) for target in _targets(node))
 
 
 def _targets(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:

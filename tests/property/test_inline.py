@@ -19,8 +19,13 @@ CLASSES = ("A", "B")
 NAMES = (*CONSTANTS, *FUNCTIONS, *CLASSES)
 MODULES = ("pk.sub.c", "pk.sub", "pk.a", "pk.b", "pk")  # each may import those before it while it loads
 PATHS = ("pk/sub/c.py", "pk/sub/__init__.py", "pk/a.py", "pk/b.py", "pk/__init__.py")
-KINDS = {name: "value" for name in CONSTANTS} | {name: "function" for name in FUNCTIONS} | {name: "class" for name in CLASSES}
+KINDS = (
+    dict.fromkeys(CONSTANTS, "value")
+    | dict.fromkeys(FUNCTIONS, "function")
+    | dict.fromkeys(CLASSES, "class")
+)
 KINDS["TABLE"] = "table"
+BROKEN = [("error", name) for name in ("NameError", "ImportError", "ModuleNotFoundError", "AttributeError")]
 ALLOWED = {"module-escapes", "unresolved-import", "module-attribute-assigned", "unbound-name", "definition-order"}
 EXAMPLES = int(os.environ.get("EXE_INLINE_EXAMPLES", "60"))
 
@@ -105,7 +110,11 @@ class Writer:
         reads = [key for key in sorted(known) if known[key] != "module"]
         chosen = self.draw(st.lists(st.sampled_from(reads), max_size=3)) if reads else []
         parts = [f"{key}(0)" if known[key] == "function" and self.draw(st.booleans()) else key for key in chosen]
-        self.lines += [f"def {name}(x: int, y={default}):", *body, f"    return ({self.module!r}, x, {', '.join([*parts, 'y'])})"]
+        self.lines += [
+            f"def {name}(x: int, y={default}):",
+            *body,
+            f"    return ({self.module!r}, x, {', '.join([*parts, 'y'])})",
+        ]
         self.known[name] = "function"
 
     def class_(self, name: str) -> None:
@@ -128,13 +137,13 @@ class Writer:
             case "augment" if value and "." not in value:
                 self.lines.append(f"{value} = ({value}, 1)")
             case "loop" if table:
-                self.lines += [f"for i in range(2):", f"    {table}['l', i] = {self.value()}"]
+                self.lines += ["for i in range(2):", f"    {table}['l', i] = {self.value()}"]
             case "attribute":
                 owner = self.pick("class")
                 if owner:
                     self.lines.append(f"{owner}.extra = {self.value()}")
             case "decorate" if table:
-                self.lines += [f"def put(fn):", f"    {table}['d'] = fn.__name__", "    return fn", "@put"]
+                self.lines += ["def put(fn):", f"    {table}['d'] = fn.__name__", "    return fn", "@put"]
                 self.function(self.draw(st.sampled_from(FUNCTIONS)))
             case "call" if self.pick("function"):
                 self.lines.append(f"R = {self.pick('function')}(0)")
@@ -146,7 +155,11 @@ class Writer:
         if self.draw(st.integers(0, 4)) == 0:
             self.lines.append("from __future__ import annotations")
         for _ in range(self.draw(st.integers(2, 6))):
-            match self.draw(st.sampled_from(("constant", "table", "import", "import", "function", "function", "class", "effect", "effect"))):
+            match self.draw(
+                st.sampled_from(
+                    ("constant", "table", "import", "import", "function", "function", "class", "effect", "effect")
+                )
+            ):
                 case "constant":
                     name = self.draw(st.sampled_from(("N", "M")))
                     self.lines.append(f"{name} = [{self.module!r}, {self.value()}]")
@@ -205,7 +218,7 @@ def check(files: dict[str, str]) -> None:
             except Exception as error:
                 event(f"original does not load: {type(error).__name__}")
                 continue
-            if expected[:2] in (("error", "NameError"), ("error", "ImportError"), ("error", "ModuleNotFoundError")):
+            if expected[:2] in BROKEN:
                 event("original misses a name")
                 continue
             result = inline(project, candidate(package, target))
