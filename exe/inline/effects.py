@@ -198,7 +198,7 @@ class Effects:
         uses = {id(use.node): use for use in unit.names.uses}
         names = {child.name for child in unit.node.body if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)}
         if "__init_subclass__" in names:
-            return self.of_function(slot)
+            return self._with(slot, self.of_function(slot))
         metaclass = any(isinstance(base, ast.Name) and base.id == "type" for base in unit.node.bases) and names & {
             "__init__",
             "__new__",
@@ -206,14 +206,18 @@ class Effects:
             "register",
         }
         if metaclass:
-            return self.of_function(slot)
+            return self._with(slot, self.of_function(slot))
         for base in [*unit.node.bases, *(keyword.value for keyword in unit.node.keywords)]:
             root = self._root(unit, base, uses)
             if root is not None and isinstance(root[0], Slot):
                 hooks = self.class_hooks(root[0], seen | {slot})
                 if hooks is not None:
-                    return hooks
+                    return self._with(slot, hooks)
         return None
+
+    def _with(self, slot: Slot, effect: Effect) -> Effect:
+        """Every class on the way to the one that takes notice is changed, as far as can be told."""
+        return Effect(effect.touched | {slot}, effect.arguments)
 
     def _definition(self, slot: Slot) -> Unit | None:
         units = self.project.table(slot.module).binders.get(slot.name)

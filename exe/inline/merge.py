@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from exe.analysis.project import Builtin, Foreign, Missing, Slot
 from exe.analysis.scopes import Reading, Use
-from exe.analysis.stdlib import load
+from exe.analysis.stdlib import BUILTINS, load
 from exe.inline import fstrings
 from exe.inline.naming import ForeignName, Naming, assign_names, foreign_name, summary
 from exe.inline.result import Refused
@@ -294,7 +294,7 @@ class _UnitWriter:
     def _alias(self, name: str, written: str, kept: str | None, separator: str) -> str:
         if kept:
             return f"{name}, {written} = {written}, {kept}"
-        if written in self.naming.owners:
+        if written in self.naming.owners or written not in BUILTINS:
             return f"{name} = {written}"
         return f"{name} = {written}{separator}del {written}"
 

@@ -115,6 +115,19 @@ class Slicer:
                 found.setdefault(touched, []).append(position)
         return found
 
+    @cached_property
+    def subclasses(self) -> dict[Slot, list[int]]:
+        """Positions of the classes that derive from a class of the project."""
+        found: dict[Slot, list[int]] = {}
+        for position, unit in enumerate(self.timeline.units):
+            if isinstance(unit.node, ast.ClassDef):
+                for base in unit.node.bases:
+                    text = static.dotted(base)
+                    target = self.project.dotted(unit.module.name, text) if text else None
+                    if isinstance(target, Slot):
+                        found.setdefault(target, []).append(position)
+        return found
+
     # ---- resolution -------------------------------------------------------------------------------------------------
 
     def target(self, module: str, name: str) -> Target:
@@ -336,18 +349,41 @@ class _Closure:
             self._queue.append(wanted)
 
     def run(self) -> None:
+        """Follows needs until there are no more."""
+        while self._queue or self._work:
+            self._drain()
+            self._subclasses()
+
+    def _drain(self) -> None:
         while self._queue or self._work:
             if self._work:
                 self._select(self._work.pop())
                 continue
             wanted = self._queue.pop()
-            positions = list(self.slicer.touchers.get(wanted, ()))
             if isinstance(wanted, Slot):
-                positions += self._binders(wanted)
-            for position in positions:
-                if position not in self.selected:
-                    self.selected.add(position)
-                    self._work.append(position)
+                for position in self._binders(wanted):
+                    self._add(position)
+                    unit = self.timeline.units[position]
+                    if isinstance(unit.node, ast.Import | ast.ImportFrom):
+                        self._import_name(unit, wanted.name)
+            for position in self.slicer.touchers.get(wanted, ()):
+                self._add(position)
+
+    def _add(self, position: int) -> None:
+        if position not in self.selected:
+            self.selected.add(position)
+            self._work.append(position)
+
+    def _subclasses(self) -> None:
+        """Where `__subclasses__` is asked, classes that nobody names count."""
+        if any(_asks_subclasses(self.timeline.units[position]) for position in self.selected):
+            for base, positions in self.slicer.subclasses.items():
+                if base in self._seen:
+                    for position in positions:
+                        self._add(position)
+                        node = self.timeline.units[position].node
+                        if isinstance(node, ast.ClassDef):
+                            self.need(Slot(self.timeline.units[position].module.name, node.name))
 
     def _binders(self, slot: Slot) -> list[int]:
         if slot.module not in self.timeline.loaded:
@@ -377,7 +413,6 @@ class _Closure:
     def _select(self, position: int) -> None:
         unit = self.timeline.units[position]
         if isinstance(unit.node, ast.Import | ast.ImportFrom):
-            self._import_unit(unit)
             return
         reading = self.slicer.reading(unit)
         for wanted in self._needs(reading):
@@ -408,21 +443,21 @@ class _Closure:
             raise Refused(known.reason, str(known))
         return known
 
-    def _import_unit(self, unit: Unit) -> None:
-        for name in unit.binds:
-            if Slot(unit.module.name, name) in self._seen:
-                target = unit.binds[name]
-                assert target is not None
-                found = self.slicer.import_target(target.module, target.attribute)
-                match found:
-                    case Slot():
-                        self.need(found)
-                    case Foreign(known=True):
-                        self._foreign(found)
-                    case ModuleRef():
-                        raise Refused("module-escapes", f"{found.name} in {unit.module.name}")
-                    case _:
-                        raise Refused("unresolved-import", target.module)
+    def _import_name(self, unit: Unit, name: str) -> None:
+        """An import that stands for a variable of its own: what it copies is needed."""
+        target = unit.binds[name]
+        if target is None:
+            return
+        found = self.slicer.import_target(target.module, target.attribute)
+        match found:
+            case Slot():
+                self.need(found)
+            case Foreign(known=True):
+                self._foreign(found)
+            case ModuleRef():
+                raise Refused("module-escapes", f"{found.name} in {unit.module.name}")
+            case _:
+                raise Refused("unresolved-import", target.module)
 
     def needed(self, unit: Unit, use: Use, found: Resolved) -> bool:
         """Whether a use is ever evaluated."""
@@ -479,6 +514,13 @@ class _Closure:
         for name in DYNAMIC_FOREIGN:
             if text == name or text.startswith(f"{name}."):
                 raise Refused("dynamic-import", f"{text} at {where}")
+
+
+def _asks_subclasses(unit: Unit) -> bool:
+    if "__subclasses__" not in unit.module.source:
+        return False
+    start, end = unit.module.lines.span(unit.node)
+    return "__subclasses__" in unit.module.source[start:end]
 
 
 def _reads_annotations(use: Use, found: Resolved) -> bool:
