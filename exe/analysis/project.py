@@ -196,7 +196,9 @@ class Project:
         return attribute is None or name.loads in self._building or self.has_member(name.loads, attribute)
 
     def loads(self, name: str) -> bool:
-        """Whether a project module and the packages around it get past their own imports."""
+        """Whether importing a module works: it and the packages around it get past their own imports."""
+        if self.find(name) is None:
+            return stdlib.exists(name)
         while name:
             module = self.find(name)
             if module is None or module.fault is not None:
@@ -217,8 +219,6 @@ class Project:
         """The names that a star import binds, None where the module is not there."""
         if self.find(module) is None:
             return stdlib.public_names(module) if stdlib.exists(module) else None
-        if not self.loads(module):
-            return None
         table = self.table(module)
         declared = self.declared_names(module)
         if declared is not None:

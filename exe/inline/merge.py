@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from exe.analysis.project import Builtin, Foreign, Missing, Slot
 from exe.analysis.scopes import Reading, Use
-from exe.analysis.stdlib import load
+from exe.analysis.stdlib import BUILTINS, load
 from exe.inline import fstrings
-from exe.inline.naming import ForeignName, Naming, assign_names, foreign_name
+from exe.inline.naming import ForeignName, Naming, assign_names, foreign_name, summary
 from exe.inline.result import Refused
 from exe.inline.slice import LocalImport, Resolved, Slice, UnitReading
 
@@ -126,6 +126,23 @@ class _UnitWriter:
         """The unit's text in the program, "" where nothing of it is left."""
         if isinstance(self.unit.node, ast.Import | ast.ImportFrom):
             return self._import_unit()
+        key = self._cache_key()
+        if key is None:
+            return self._write()
+        text = self.reading.texts.get(key)
+        if text is None:
+            text = self.reading.texts[key] = self._write()
+        return text
+
+    def _cache_key(self) -> tuple[str | None, ...] | None:
+        """The names that decide the text; None where it depends on more: renamed definitions, qualified builtins."""
+        one = summary(self.reading)
+        emitted = self.naming.emitted
+        if self.naming.builtins or any(emitted[key] != name for key, name in one.keys.items()):
+            return None
+        return tuple(emitted.get(key) for key in one.used)
+
+    def _write(self) -> str:
         start, end = self._extent()
         self._dead()
         self._local_imports()
@@ -277,7 +294,7 @@ class _UnitWriter:
     def _alias(self, name: str, written: str, kept: str | None, separator: str) -> str:
         if kept:
             return f"{name}, {written} = {written}, {kept}"
-        if written in self.naming.owners:
+        if written in self.naming.owners or written not in BUILTINS:
             return f"{name} = {written}"
         return f"{name} = {written}{separator}del {written}"
 

@@ -72,6 +72,9 @@ class UnitReading:
     dead_bodies: list[list[ast.stmt]] = field(default_factory=list)
     pinned: list[Slot] = field(default_factory=list)
     reads_annotations: bool = False
+    needs: dict[bool, tuple[Slot | Foreign, ...] | Refused] = field(default_factory=dict)  # see `_Closure.needs`
+    summary: object = None  # what naming asks once of a unit
+    texts: dict[tuple[str | None, ...], str] = field(default_factory=dict)  # by the names that occur in it
 
 
 @dataclass(eq=False)
@@ -98,7 +101,10 @@ class Slicer:
         self.timeline = timeline
         self.project: Project = timeline.project
         self._targets: dict[tuple[str, str], Target] = {}
+        self._ordered: set[tuple[str, str]] = set()  # names whose target depends on the order of this timeline
+        self._depends = False
         self._readings: dict[Unit, UnitReading | Refused] = {}
+        self._shared: dict[Unit, UnitReading | Refused] = self.project.cache.setdefault("readings", {})
 
     @cached_property
     def touchers(self) -> dict[Slot | Foreign, list[int]]:
@@ -109,14 +115,33 @@ class Slicer:
                 found.setdefault(touched, []).append(position)
         return found
 
+    @cached_property
+    def subclasses(self) -> dict[Slot, list[int]]:
+        """Positions of the classes that derive from a class of the project."""
+        found: dict[Slot, list[int]] = {}
+        for position, unit in enumerate(self.timeline.units):
+            if isinstance(unit.node, ast.ClassDef):
+                for base in unit.node.bases:
+                    text = static.dotted(base)
+                    target = self.project.dotted(unit.module.name, text) if text else None
+                    if isinstance(target, Slot):
+                        found.setdefault(target, []).append(position)
+        return found
+
     # ---- resolution -------------------------------------------------------------------------------------------------
 
     def target(self, module: str, name: str) -> Target:
         """What a global stands for; a name imported from a global that is rebound later keeps a variable of its own."""
         key = (module, name)
         if key not in self._targets:
+            outer, self._depends = self._depends, False
             self._targets[key] = Missing(name, "unresolved-import")  # what a circle of imports comes to
             self._targets[key] = self._target(module, name)
+            if self._depends:
+                self._ordered.add(key)
+            self._depends = self._depends or outer
+        elif key in self._ordered:
+            self._depends = True
         return self._targets[key]
 
     def _target(self, module: str, name: str) -> Target:
@@ -134,8 +159,12 @@ class Slicer:
         return inner
 
     def _rebound(self, slot: Slot, importer: Slot) -> bool:
-        if slot.name in self.project.table(slot.module).declared:
+        table = self.project.table(slot.module)
+        if slot.name in table.declared:
             return True
+        if len(table.binders[slot.name]) == 1:
+            return False
+        self._depends = True
         ours, theirs = self.timeline.binders.get(importer), self.timeline.binders.get(slot)
         return bool(ours and theirs and theirs[-1] > ours[-1] and theirs[0] < ours[-1])
 
@@ -160,13 +189,14 @@ class Slicer:
 
     def reading(self, unit: Unit) -> UnitReading:
         """The unit with its uses resolved. Raises Refused where something in it cannot be inlined."""
-        known = self._readings.get(unit)
+        known = self._readings.get(unit) or self._shared.get(unit)
         if known is None:
+            self._depends = False
             try:
                 known = self._read(unit)
             except Refused as refusal:
                 known = refusal
-            self._readings[unit] = known
+            (self._readings if self._depends else self._shared)[unit] = known
         if isinstance(known, Refused):
             raise Refused(known.reason, str(known))
         return known
@@ -194,7 +224,7 @@ class Slicer:
                     reading.pinned.append(found.target)
             else:
                 continue
-            if any(attribute.attr == "__annotations__" for attribute in use.attributes):
+            if _reads_annotations(use, found):
                 reading.reads_annotations = True
             reading.uses.append((use, found))
         return reading
@@ -294,22 +324,11 @@ class Slicer:
             closure.need(slot)
         closure.run()
         readings = [self.reading(self.timeline.units[position]) for position in sorted(closure.selected)]
-        found = any(reading.reads_annotations for reading in readings) or any(
-            self._reads_annotations(reading) for reading in readings
-        )
+        found = any(reading.reads_annotations for reading in readings)
         if found and not reads_annotations:
             return self.close(entry, roots, reads_annotations=True)
         late = sorted(closure.late)
         return Slice(self.timeline, entry, readings, closure.foreign, late, found, self)
-
-    def _reads_annotations(self, reading: UnitReading) -> bool:
-        for use, found in reading.uses:
-            if isinstance(found.target, Foreign) and use.reading is Reading.NONE:
-                rest = [attribute.attr for attribute in use.attributes[found.used :]]
-                text = ".".join([found.target.dotted, *rest])
-                if text in ANNOTATION_READERS:
-                    return True
-        return False
 
 
 class _Closure:
@@ -330,18 +349,41 @@ class _Closure:
             self._queue.append(wanted)
 
     def run(self) -> None:
+        """Follows needs until there are no more."""
+        while self._queue or self._work:
+            self._drain()
+            self._subclasses()
+
+    def _drain(self) -> None:
         while self._queue or self._work:
             if self._work:
                 self._select(self._work.pop())
                 continue
             wanted = self._queue.pop()
-            positions = list(self.slicer.touchers.get(wanted, ()))
             if isinstance(wanted, Slot):
-                positions += self._binders(wanted)
-            for position in positions:
-                if position not in self.selected:
-                    self.selected.add(position)
-                    self._work.append(position)
+                for position in self._binders(wanted):
+                    self._add(position)
+                    unit = self.timeline.units[position]
+                    if isinstance(unit.node, ast.Import | ast.ImportFrom):
+                        self._import_name(unit, wanted.name)
+            for position in self.slicer.touchers.get(wanted, ()):
+                self._add(position)
+
+    def _add(self, position: int) -> None:
+        if position not in self.selected:
+            self.selected.add(position)
+            self._work.append(position)
+
+    def _subclasses(self) -> None:
+        """Where `__subclasses__` is asked, classes that nobody names count."""
+        if any(_asks_subclasses(self.timeline.units[position]) for position in self.selected):
+            for base, positions in self.slicer.subclasses.items():
+                if base in self._seen:
+                    for position in positions:
+                        self._add(position)
+                        node = self.timeline.units[position].node
+                        if isinstance(node, ast.ClassDef):
+                            self.need(Slot(self.timeline.units[position].module.name, node.name))
 
     def _binders(self, slot: Slot) -> list[int]:
         if slot.module not in self.timeline.loaded:
@@ -371,31 +413,51 @@ class _Closure:
     def _select(self, position: int) -> None:
         unit = self.timeline.units[position]
         if isinstance(unit.node, ast.Import | ast.ImportFrom):
-            self._import_unit(unit)
             return
         reading = self.slicer.reading(unit)
-        for entry in reading.imports:
-            if entry.how in ("assign",) and isinstance(entry.target, Slot):
-                self.need(entry.target)
-        for use, found in reading.uses:
-            if self.needed(unit, use, found):
-                self._require(unit, use, found)
+        for wanted in self._needs(reading):
+            if isinstance(wanted, Foreign):
+                self._foreign(wanted)
+            else:
+                self.need(wanted)
 
-    def _import_unit(self, unit: Unit) -> None:
-        for name in unit.binds:
-            if Slot(unit.module.name, name) in self._seen:
-                target = unit.binds[name]
-                assert target is not None
-                found = self.slicer.import_target(target.module, target.attribute)
-                match found:
-                    case Slot():
-                        self.need(found)
-                    case Foreign(known=True):
-                        self._foreign(found)
-                    case ModuleRef():
-                        raise Refused("module-escapes", f"{found.name} in {unit.module.name}")
-                    case _:
-                        raise Refused("unresolved-import", target.module)
+    def _needs(self, reading: UnitReading) -> tuple[Slot | Foreign, ...]:
+        """Everything that a unit needs evaluated, computed once. Raises Refused where it needs what cannot be had."""
+        known = reading.needs.get(self.reads_annotations)
+        if known is None:
+            wanted: dict[Slot | Foreign, None] = {}
+            try:
+                for entry in reading.imports:
+                    if entry.how == "assign" and isinstance(entry.target, Slot):
+                        wanted[entry.target] = None
+                for use, found in reading.uses:
+                    if self.needed(reading.unit, use, found):
+                        self._require(reading.unit, use, found)
+                        if isinstance(found.target, Slot | Foreign):
+                            wanted[found.target] = None
+                known = tuple(wanted)
+            except Refused as refusal:
+                known = refusal
+            reading.needs[self.reads_annotations] = known
+        if isinstance(known, Refused):
+            raise Refused(known.reason, str(known))
+        return known
+
+    def _import_name(self, unit: Unit, name: str) -> None:
+        """An import that stands for a variable of its own: what it copies is needed."""
+        target = unit.binds[name]
+        if target is None:
+            return
+        found = self.slicer.import_target(target.module, target.attribute)
+        match found:
+            case Slot():
+                self.need(found)
+            case Foreign(known=True):
+                self._foreign(found)
+            case ModuleRef():
+                raise Refused("module-escapes", f"{found.name} in {unit.module.name}")
+            case _:
+                raise Refused("unresolved-import", target.module)
 
     def needed(self, unit: Unit, use: Use, found: Resolved) -> bool:
         """Whether a use is ever evaluated."""
@@ -419,10 +481,8 @@ class _Closure:
             case Slot():
                 if found.used and use.context != "load" and found.used == len(use.attributes) and use.deferred:
                     raise Refused("module-attribute-assigned", f"{target.module}.{target.name} at {where}")
-                self.need(target)
             case Foreign(known=True) if _there(target):
                 self._dynamic(target, use, found, where)
-                self._foreign(target)
             case Foreign():
                 raise Refused("unresolved-import", f"{target.dotted} at {where}")
             case ModuleRef(name=name):
@@ -454,6 +514,22 @@ class _Closure:
         for name in DYNAMIC_FOREIGN:
             if text == name or text.startswith(f"{name}."):
                 raise Refused("dynamic-import", f"{text} at {where}")
+
+
+def _asks_subclasses(unit: Unit) -> bool:
+    if "__subclasses__" not in unit.module.source:
+        return False
+    start, end = unit.module.lines.span(unit.node)
+    return "__subclasses__" in unit.module.source[start:end]
+
+
+def _reads_annotations(use: Use, found: Resolved) -> bool:
+    rest = [attribute.attr for attribute in use.attributes[found.used :]]
+    if "__annotations__" in rest:
+        return True
+    if not isinstance(found.target, Foreign) or use.reading is not Reading.NONE:
+        return False
+    return ".".join([found.target.dotted, *rest]) in ANNOTATION_READERS
 
 
 def _there(target: Foreign) -> bool:
