@@ -115,7 +115,7 @@ class Reader:
             case ast.Name() | ast.Attribute():
                 return self._named(dotted_name(node), (), scope, node)
             case ast.Subscript(value=(ast.Name() | ast.Attribute()) as base, slice=index):
-                arguments = tuple(index.elts) if isinstance(index, ast.Tuple) else (index,)
+                arguments = tuple(index.elts) if isinstance(index, ast.Tuple) and index.elts else (index,)
                 return self._named(dotted_name(base), arguments, scope, node)
             case ast.BinOp(op=ast.BitOr()):
                 return self.union(list(_union_arms(node)), scope, ast.unparse(node))

@@ -8,7 +8,7 @@ from exe.inputs.decode import ArgumentError, call_text, canonical_key
 from exe.inputs.generate import Generated, generate
 from exe.inputs.names import bind_names, candidate_types, origins, required_imports, required_names
 from exe.inputs.schema import Signature, arguments_schema, plain_schema, read_schema
-from exe.inputs.validators import VALIDATORS, Trial, feedback, final
+from exe.inputs.validators import VALIDATORS, Trial, conformity, feedback, final
 
 __all__ = [
     "VALIDATORS",
@@ -21,6 +21,7 @@ __all__ = [
     "call_text",
     "candidate_types",
     "canonical_key",
+    "conformity",
     "feedback",
     "final",
     "generate",
