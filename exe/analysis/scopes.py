@@ -165,6 +165,8 @@ class _Walker:
         return scope
 
     def bind(self, name: str, scope: Scope, node: ast.AST) -> None:
+        if name.startswith("__") and not name.endswith("__"):
+            name = _mangled(name, scope)
         scope.bound[name] = scope.bound.get(name, 0) + 1
         place = (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
         if name not in scope.first_bound or place < scope.first_bound[name]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Protocol
@@ -68,6 +69,7 @@ class UnitTable:
     declared: dict[str, list[Unit]] = field(default_factory=dict)  # name → units whose functions say `global name`
     missing_stars: list[str] = field(default_factory=list)
     loads: bool = True  # whether importing the module gets past its own imports
+    raises: bool = False  # whether importing it comes to a `raise`, whatever else is there
 
 
 class _Stop(Exception):
@@ -84,11 +86,7 @@ class TableBuilder:
 
     def build(self) -> UnitTable:
         """The finished table. Statements behind an import that fails are read all the same, `loads` tells."""
-        for node in self.module.tree.body:
-            try:
-                self.statement(node, guarded=False)
-            except _Stop:
-                self.table.loads = False
+        self.block(self.module.tree.body, guarded=False)
         if "global " in self.module.source:
             for unit in self.table.units:
                 self._declared(unit)
@@ -105,6 +103,8 @@ class TableBuilder:
 
     def block(self, body: Iterable[ast.stmt], guarded: bool) -> None:
         for node in body:
+            if self.table.raises:
+                return  # nothing behind a raise is ever executed
             self.statement(node, guarded)
 
     def statement(self, node: ast.stmt, guarded: bool) -> None:
@@ -120,10 +120,24 @@ class TableBuilder:
                 self.try_(node, guarded)
             case ast.Import() | ast.ImportFrom():
                 self.import_(node, guarded)
+            case ast.With(items=[ast.withitem(context_expr=ast.Call() as manager)]) if self._suppresses(manager):
+                with suppress(_Stop):
+                    self.block(node.body, guarded=True)
+            case ast.Raise():
+                if guarded:
+                    raise _Stop
+                self.table.loads = False
+                self.table.raises = True
             case ast.Pass():
                 pass
             case _:
                 self.add(node)
+
+    def _suppresses(self, manager: ast.Call) -> bool:
+        """`with suppress(ImportError):` is a try block in other words."""
+        text = static.dotted(manager.func)
+        names = {(static.dotted(argument) or "?").rpartition(".")[2] for argument in manager.args}
+        return text is not None and self.lookup(text) == "contextlib.suppress" and bool(names & IMPORT_ERRORS)
 
     def try_(self, node: ast.Try, guarded: bool) -> None:
         catching = [handler for handler in node.handlers if _names(handler) & (IMPORT_ERRORS | WIDE_ERRORS)]
@@ -133,8 +147,7 @@ class TableBuilder:
             self.add(node)
             return
         try:
-            for child in node.body:
-                self.statement(child, guarded=True)
+            self.block(node.body, guarded=True)
         except _Stop:
             handler = catching[0]
             if handler.name is not None and _reads(handler.body, handler.name):

@@ -48,7 +48,11 @@ def _inline(project: Project, candidate: Candidate, limits: Limits) -> Inlined:
     module = project.find(candidate.module)
     name, _, method = candidate.qualname.partition(".")
     if module is None or module.fault is not None or name not in project.table(candidate.module).binders:
+        if module is not None and project.table(candidate.module).raises:
+            raise Refused("module-fails", f"{candidate.module} raises when it is imported here")
         raise Refused("unknown-function", f"{candidate.module}:{candidate.qualname}")
+    if project.table(candidate.module).raises:
+        raise Refused("module-fails", f"{candidate.module} raises when it is imported here")
     entry = Slot(candidate.module, name)
     origins = [_origin(project, origin) for origin in candidate.origins]
     slice_ = _slice(project, entry, [slot for slot, _ in origins])

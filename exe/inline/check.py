@@ -14,11 +14,10 @@ _MODULE: Final = frozenset({"__name__", "__doc__", "__package__", "__file__", "_
 
 
 def check(source: str) -> None:
-    """Raises Refused: invalid-program where the text does not compile, unbound-name where a global is never bound."""
+    """Raises Refused: invalid-program where the text does not parse, unbound-name where a global is never bound."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            compile(source, "program", "exec", dont_inherit=True)
             # what annotations name is not a read of the running program: postponed, they are left out of the tables
             top = symtable.symtable(_POSTPONED + source, "program", "exec")
     except (SyntaxError, ValueError) as error:
@@ -31,11 +30,11 @@ def check(source: str) -> None:
     while stack:
         table = stack.pop()
         for symbol in table.get_symbols():
-            if table is top or symbol.is_global():
-                if symbol.is_referenced():
-                    read.add(symbol.get_name())
-                if symbol.is_declared_global() and symbol.is_assigned():
-                    bound.add(symbol.get_name())
+            if symbol.is_declared_global() and symbol.is_assigned():
+                bound.add(symbol.get_name())
+            # symtable takes any scope called "top" for the module, so `is_global` alone does not tell
+            if symbol.is_referenced() and (table is top or (symbol.is_global() and not symbol.is_local())):
+                read.add(symbol.get_name())
         stack.extend(table.get_children())
     free = sorted(read - bound - BUILTINS - _MODULE)
     if free:

@@ -13,7 +13,31 @@ from exe.analysis.scopes import Use
 from exe.analysis.units import Unit
 
 MUTATORS: Final = frozenset(
-    ["add", "append", "appendleft", "clear", "discard", "extend", "extendleft", "insert", "move_to_end", "pop", "popitem", "popleft", "register", "remove", "reverse", "rotate", "setdefault", "sort", "subtract", "update", "__setitem__", "__delitem__", "__setattr__"]
+    [
+        "add",
+        "append",
+        "appendleft",
+        "clear",
+        "discard",
+        "extend",
+        "extendleft",
+        "insert",
+        "move_to_end",
+        "pop",
+        "popitem",
+        "popleft",
+        "register",
+        "remove",
+        "reverse",
+        "rotate",
+        "setdefault",
+        "sort",
+        "subtract",
+        "update",
+        "__setitem__",
+        "__delitem__",
+        "__setattr__",
+    ]
 )
 """Method names by which something is changed even where the result is kept."""
 

@@ -19,25 +19,31 @@ class _Field:
     start: int
     end: int
     shows: bool
+    quote: str
     inner: list[_Field] = field(default_factory=list)
 
 
-def positions(node: ast.JoinedStr, lines: Lines) -> tuple[dict[int, tuple[int, int]], set[int]]:
-    """Offsets of the names and attribute chains inside an f-string by id of their node, and the ids that show as text.
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Offsets of a name or attribute chain in an f-string, whether its text shows, and the quote to stay clear of."""
+
+    start: int
+    end: int
+    shows: bool
+    quote: str
+
+
+def positions(node: ast.JoinedStr, lines: Lines) -> dict[int, Place]:
+    """Places of the names and attribute chains inside an f-string, by id of their node.
 
     Raises Refused (string-formatting) where the text and the tree do not agree.
     """
-    start, end = lines.span(node)
-    text = lines.text
-    fields = _fields_of_literals(text, start, end)
-    placed: dict[int, tuple[int, int]] = {}
-    shown: set[int] = set()
-    _match(node, fields, text, placed, shown)
+    placed: dict[int, Place] = {}
     if sys.version_info >= (3, 12):
-        for part in ast.walk(node):
-            if isinstance(part, ast.Name | ast.Attribute):
-                placed[id(part)] = lines.span(part)
-    return placed, shown
+        _direct(node, lines, placed)
+    else:
+        _match(node, _fields_of_literals(lines.text, *lines.span(node)), lines.text, placed)
+    return placed
 
 
 def _fail(detail: str) -> Refused:
@@ -46,8 +52,6 @@ def _fail(detail: str) -> Refused:
 
 def _fields_of_literals(text: str, start: int, end: int) -> list[_Field]:
     """Fields of all literals between two offsets (adjacent literals are one node)."""
-    if sys.version_info >= (3, 12):
-        return []
     piece = "(" + text[start:end] + ")"
     lines = Lines(piece)
     result: list[_Field] = []
@@ -70,28 +74,35 @@ def _fields_of_token(text: str, first: int, last: int) -> list[_Field]:
     if "f" not in prefix:
         return []
     quotes = 3 if text[at : at + 3] in ('"""', "'''") else 1
-    found, _ = _scan(text, at + quotes, last - quotes, raw="r" in prefix, nested=False)
+    found, _ = _scan(text, at + quotes, last - quotes, _Literal("r" in prefix, text[at]))
     return found
 
 
-def _scan(text: str, at: int, end: int, *, raw: bool, nested: bool) -> tuple[list[_Field], int]:
+@dataclass(frozen=True, slots=True)
+class _Literal:
+    raw: bool
+    quote: str
+    nested: bool = False
+
+
+def _scan(text: str, at: int, end: int, literal: _Literal) -> tuple[list[_Field], int]:
     """Fields from an offset to the end of the literal, or (nested) to the brace that closes a format."""
     result: list[_Field] = []
     while at < end:
         char = text[at]
-        if char == "\\" and not raw:
+        if char == "\\" and not literal.raw:
             if text.startswith("\\N{", at):
                 at = text.index("}", at) + 1
             else:
                 at += 2
         elif char == "{":
-            if text[at + 1] == "{" and not nested:
+            if text[at + 1] == "{" and not literal.nested:
                 at += 2
             else:
-                one, at = _field(text, at + 1, end, raw=raw)
+                one, at = _field(text, at + 1, end, literal)
                 result.append(one)
         elif char == "}":
-            if nested:
+            if literal.nested:
                 return result, at
             at += 2
         else:
@@ -99,7 +110,7 @@ def _scan(text: str, at: int, end: int, *, raw: bool, nested: bool) -> tuple[lis
     return result, at
 
 
-def _field(text: str, at: int, end: int, *, raw: bool) -> tuple[_Field, int]:
+def _field(text: str, at: int, end: int, literal: _Literal) -> tuple[_Field, int]:
     start, depth, quote = at, 0, ""
     while at < end:
         char = text[at]
@@ -124,13 +135,13 @@ def _field(text: str, at: int, end: int, *, raw: bool) -> tuple[_Field, int]:
     stop = at
     expression = text[start:stop]
     shows = _is_debug(expression)
-    one = _Field(start, start + len(expression.rstrip().removesuffix("=")) if shows else stop, shows)
+    one = _Field(start, start + len(expression.rstrip().removesuffix("=")) if shows else stop, shows, literal.quote)
     if text[at] == "!":
         at += 2
     while text[at] not in ":}":
         at += 1
     if text[at] == ":":
-        one.inner, at = _scan(text, at + 1, end, raw=raw, nested=True)
+        one.inner, at = _scan(text, at + 1, end, _Literal(literal.raw, literal.quote, True))
     return one, at + 1
 
 
@@ -139,16 +150,22 @@ def _is_debug(expression: str) -> bool:
     return stripped.endswith("=") and not stripped.endswith(("==", "!=", "<=", ">="))
 
 
-def _match(
-    node: ast.JoinedStr, fields: list[_Field], text: str, placed: dict[int, tuple[int, int]], shown: set[int]
-) -> None:
+def _direct(node: ast.JoinedStr, lines: Lines, placed: dict[int, Place]) -> None:
+    shown: set[int] = set()
+    for outer in ast.walk(node):
+        if not isinstance(outer, ast.JoinedStr):
+            continue
+        for before, value in zip(outer.values, outer.values[1:], strict=False):
+            debug = isinstance(before, ast.Constant) and str(before.value).rstrip().endswith("=")
+            if debug and isinstance(value, ast.FormattedValue):
+                shown.update(id(part) for part in ast.walk(value))
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name | ast.Attribute):
+            placed[id(part)] = Place(*lines.span(part), id(part) in shown, "")
+
+
+def _match(node: ast.JoinedStr, fields: list[_Field], text: str, placed: dict[int, Place]) -> None:
     values = [value for value in node.values if isinstance(value, ast.FormattedValue)]
-    if sys.version_info >= (3, 12):
-        for value, before in zip(node.values[1:], node.values, strict=False):
-            if isinstance(value, ast.FormattedValue) and isinstance(before, ast.Constant):
-                if str(before.value).rstrip().endswith("="):
-                    shown.update(id(part) for part in ast.walk(value))
-        return
     if len(values) != len(fields):
         raise _fail("fields of an f-string do not match its tree")
     for value, one in zip(values, fields, strict=True):
@@ -165,8 +182,6 @@ def _match(
         for our, their in zip(ours, theirs, strict=True):
             if isinstance(our, ast.Name | ast.Attribute):
                 first, last = lines.span(their)
-                placed[id(our)] = (one.start + first - 1, one.start + last - 1)
-            if one.shows:
-                shown.add(id(our))
+                placed[id(our)] = Place(one.start + first - 1, one.start + last - 1, one.shows, one.quote)
         if isinstance(value.format_spec, ast.JoinedStr):
-            _match(value.format_spec, one.inner, text, placed, shown)
+            _match(value.format_spec, one.inner, text, placed)

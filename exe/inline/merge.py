@@ -214,10 +214,12 @@ class _UnitWriter:
             return
         node: ast.expr = use.attributes[found.used - 1] if found.used else use.node
         if use.fstring is not None:
-            placed, shown = fstrings.positions(use.fstring, self.lines)
-            if id(node) in shown or id(node) not in placed:
+            place = fstrings.positions(use.fstring, self.lines).get(id(node))
+            if place is None or place.shows:
                 raise Refused("string-formatting", f"{use.name} in an f-string of {self.unit.module.name}")
-            first, last = placed[id(node)]
+            first, last = place.start, place.end
+            if text[0] in "'\"" and place.quote == text[0]:
+                text = {"'": '"', '"': "'"}[text[0]].join(["", text[1:-1], ""])
         else:
             first, last = self.lines.span(node)
         if self.source[first:last] != text:
@@ -235,13 +237,13 @@ class _UnitWriter:
             case Builtin(name=name):
                 return f"builtins.{name}" if name in self.naming.builtins else None
             case Missing(name="__name__", reason="module-attribute"):
-                return repr(self._module_of(use, found))
+                return repr(self._module_of(found))
             case Missing(name="__package__", reason="module-attribute"):
                 return repr(self.unit.module.parent)
             case _:
                 return None
 
-    def _module_of(self, use: Use, found: Resolved) -> str:
+    def _module_of(self, found: Resolved) -> str:
         if not found.used:
             return self.unit.module.name
         raise Refused("module-attribute", f"__name__ of another module in {self.unit.module.name}")
@@ -360,7 +362,8 @@ class _UnitWriter:
             case "fail":
                 target = entry.target
                 name = target.module if isinstance(target, Foreign) else entry.alias.name
-                return f"raise ModuleNotFoundError({f'No module named {name!r}'!r})"
+                # the assignment is never reached: it keeps the name in the scope that it has
+                return f"raise ModuleNotFoundError({f'No module named {name!r}'!r}); {bound} = None"
             case _:
                 if bound == entry.bound:
                     return _as_written(entry)

@@ -8,6 +8,7 @@ from typing import Final
 
 REASONS: Final = (
     "unknown-function",  # the candidate's function is not where it is said to be
+    "module-fails",  # the function's own module cannot be imported on this platform
     "unresolved-import",  # needs a library or a module that is not there
     "unbound-name",  # a name that nothing binds would be read
     "module-escapes",  # a module of the package is used as a value

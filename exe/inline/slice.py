@@ -259,10 +259,8 @@ class Slicer:
         return self._member(module, attribute)
 
     def _fate(self, unit: Unit, node: ImportNode, scope: Scope, bound: str, target: Target) -> str:
-        there = isinstance(target, Foreign) and target.known
-        if there and isinstance(target, Foreign):
-            if target.attribute is None or stdlib.has_member(target.module, target.attribute):
-                return "keep"
+        if isinstance(target, Foreign) and target.known and _there(target):
+            return "keep"
         if isinstance(target, Foreign | Missing):
             if _guarded(unit.node, node):
                 return "fail"
@@ -422,7 +420,7 @@ class _Closure:
                 if found.used and use.context != "load" and found.used == len(use.attributes) and use.deferred:
                     raise Refused("module-attribute-assigned", f"{target.module}.{target.name} at {where}")
                 self.need(target)
-            case Foreign(known=True):
+            case Foreign(known=True) if _there(target):
                 self._dynamic(target, use, found, where)
                 self._foreign(target)
             case Foreign():
@@ -430,15 +428,22 @@ class _Closure:
             case ModuleRef(name=name):
                 raise Refused("module-escapes", f"{name} at {where}")
             case Builtin(name=name):
-                if name in DYNAMIC_BUILTINS and use.reading is Reading.NONE:
+                if name in DYNAMIC_BUILTINS and use.reading is Reading.NONE and not self._own_namespace(unit, use):
                     raise Refused(DYNAMIC_BUILTINS[name], f"{name} at {where}")
                 if name in ("vars", "locals", "dir") and not use.deferred and use.called:
                     raise Refused("dynamic-namespace", f"{name} at {where}")
             case Missing(name=name, reason="module-attribute"):
-                if name not in LITERAL_DUNDERS or use.fstring is not None or use.context != "load":
+                if name not in LITERAL_DUNDERS or use.context != "load":
                     raise Refused("module-attribute", f"{name} at {where}")
             case Missing(name=name, reason=reason):
                 raise Refused(reason, f"{name} at {where}")
+
+    def _own_namespace(self, unit: Unit, use: Use) -> bool:
+        """`exec(code, namespace)`, `eval(text, namespace)`: code that sees the names it is given, not ours."""
+        if use.name not in ("exec", "eval"):
+            return False
+        calls = [node for node in ast.walk(unit.node) if isinstance(node, ast.Call) and node.func is use.node]
+        return any(len(call.args) >= 2 and not _is_none(call.args[1]) for call in calls)
 
     def _foreign(self, target: Foreign) -> None:
         self.foreign[target] = None
@@ -449,6 +454,13 @@ class _Closure:
         for name in DYNAMIC_FOREIGN:
             if text == name or text.startswith(f"{name}."):
                 raise Refused("dynamic-import", f"{text} at {where}")
+
+
+def _there(target: Foreign) -> bool:
+    """Whether this interpreter has a standard-library module, and the member named of it."""
+    if target.attribute is None:
+        return stdlib.exists(target.module)
+    return stdlib.has_member(target.module, target.attribute.partition(".")[0])
 
 
 def touched_by(project: Project, unit: Unit) -> frozenset[Slot | Foreign]:
@@ -477,6 +489,10 @@ def _inside(node: ast.AST, body: list[ast.stmt]) -> bool:
     column = getattr(node, "col_offset", 0)
     first, last = body[0], body[-1]
     return (first.lineno, first.col_offset) <= (line, column) < (last.end_lineno or 0, last.end_col_offset or 0)
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Starred) or (isinstance(node, ast.Constant) and node.value is None)
 
 
 def _is_elif(node: ast.If, unit: Unit) -> bool:
