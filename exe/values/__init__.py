@@ -8,17 +8,28 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from exe.values.encode import encode
+from exe.values.encoding import encode
+from exe.values.errors import encode_error, same_exception
 from exe.values.limits import DEFAULT_LIMITS, MAX_DIGITS, Limits, Unrepresentable
 from exe.values.text import DuplicateKey, canonical, dumps, integer_digits, loads
+from exe.values.unstable import unstable_text
 
 if TYPE_CHECKING:
-    from exe.values.decode import DecodeError, Opaque, decode
+    from exe.values.decoding import DecodeError, Opaque, decode
+    from exe.values.reading import read_literal
+    from exe.values.same import same_json, same_python, same_typed
+    from exe.values.writing import LiteralError, literal
 
 _LATER = {
-    "DecodeError": "decode",
-    "Opaque": "decode",
-    "decode": "decode",
+    "DecodeError": "decoding",
+    "Opaque": "decoding",
+    "decode": "decoding",
+    "LiteralError": "writing",
+    "literal": "writing",
+    "read_literal": "reading",
+    "same_json": "same",
+    "same_python": "same",
+    "same_typed": "same",
 }
 
 __all__ = [
@@ -27,14 +38,23 @@ __all__ = [
     "DecodeError",
     "DuplicateKey",
     "Limits",
+    "LiteralError",
     "Opaque",
     "Unrepresentable",
     "canonical",
     "decode",
     "dumps",
     "encode",
+    "encode_error",
     "integer_digits",
+    "literal",
     "loads",
+    "read_literal",
+    "same_exception",
+    "same_json",
+    "same_python",
+    "same_typed",
+    "unstable_text",
 ]
 
 

@@ -13,7 +13,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-__builtins__ = dict(vars(builtins))
+globals()["__builtins__"] = dict(vars(builtins))
 
 _mro = type.__dict__["__mro__"].__get__
 _namespace = type.__dict__["__dict__"].__get__
@@ -75,7 +75,7 @@ def instance_dict(value: object) -> dict[Any, Any] | None:
     """Return the instance's own `__dict__`, None where it has none."""
     for base in _mro(type(value)):
         descriptor = _namespace(base).get("__dict__")
-        if type(descriptor) is _GetSet:
+        if type(descriptor) is _GetSet or type(descriptor) is _Member:
             found = descriptor.__get__(value)
             return found if type(found) is dict else None
     return None
@@ -87,7 +87,7 @@ def slots(value: object) -> Iterator[tuple[str, Any]]:
         if "__slots__" not in _namespace(base):
             continue
         for name, descriptor in _namespace(base).items():
-            if type(descriptor) is _Member and type(name) is str:
+            if type(descriptor) is _Member and type(name) is str and name != "__dict__":
                 try:
                     yield name, descriptor.__get__(value)
                 except AttributeError:

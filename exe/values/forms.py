@@ -9,14 +9,13 @@ from __future__ import annotations
 import builtins
 import gc
 import ipaddress
-import itertools
 import re
 import types
 import uuid
 from array import array
 from collections import ChainMap, Counter, OrderedDict, UserDict, UserList, UserString, defaultdict, deque
 from collections.abc import Callable, Iterable
-from datetime import date, datetime, time, timedelta, timezone, tzinfo
+from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum, IntEnum
 from fractions import Fraction
@@ -28,13 +27,17 @@ from exe.values import classes, scalars
 from exe.values.limits import Unrepresentable
 
 if TYPE_CHECKING:
-    from exe.values.encode import Pair, Walk
+    from exe.values.encoding import Pair, Walk
 
-__builtins__ = dict(vars(builtins))
+globals()["__builtins__"] = dict(vars(builtins))
 
 Json = Any
 Build = Callable[["Walk", Any], "Pair"]
 
+_empty: dict[Any, Any] = {}
+KEYS: type = type(_empty.keys())
+VALUES: type = type(_empty.values())
+ITEMS: type = type(_empty.items())
 ALL = slice(None)
 FACTORIES: dict[str, Any] = {
     "int": int, "float": float, "complex": complex, "bool": bool, "str": str, "bytes": bytes, "list": list,
@@ -339,7 +342,8 @@ def natural(value: object) -> Any:
             raise TypeError
         return value
     if cls is tuple:
-        return tuple([natural(item) for item in tuple.__iter__(value)])  # type: ignore[arg-type]
+        items: tuple[Any, ...] = value  # type: ignore[assignment]
+        return tuple([natural(item) for item in items])
     if classes.is_enum(cls):
         return natural((classes.instance_dict(value) or {}).get("_value_"))
     raise TypeError
@@ -368,9 +372,9 @@ _TABLE: tuple[tuple[type, Kind, Build], ...] = (
     (UserDict, _M, _wrapper("UserDict")),
     (UserList, _M, _wrapper("UserList")),
     (UserString, _M, _wrapper("UserString")),
-    (type({}.keys()), _F, _sequence("dict_keys", iter)),
-    (type({}.values()), _F, _sequence("dict_values", iter)),
-    (type({}.items()), _F, _sequence("dict_items", iter)),
+    (KEYS, _F, _sequence("dict_keys", iter)),
+    (VALUES, _F, _sequence("dict_values", iter)),
+    (ITEMS, _F, _sequence("dict_items", iter)),
     (bytes, _S, _binary("bytes", lambda value: bytes.__getitem__(value, ALL))),
     (bytearray, _M, _binary("bytearray", lambda value: bytes(bytearray.__getitem__(value, ALL)))),
     (memoryview, _S, _binary("memoryview", _memory)),
@@ -398,38 +402,3 @@ _TABLE: tuple[tuple[type, Kind, Build], ...] = (
     (types.SimpleNamespace, _M, encode_object),
 )
 FORMS: dict[int, tuple[Kind, Build]] = {id(cls): (kind, build) for cls, kind, build in _TABLE}
-
-ITERATOR_TYPES = frozenset(
-    id(cls)
-    for cls in (
-        types.GeneratorType, map, filter, zip, enumerate, reversed,
-        *(type(iter(each)) for each in ([], (), "", "\xff", b"", bytearray(), set(), {}, {}.values(), {}.items(), deque())),
-        type(iter(range(0))), type(iter(range(1 << 70))), type(reversed([])), type(reversed({})), type(reversed(deque())),
-        type(reversed({}.values())), type(reversed({}.items())), type(iter(OrderedDict())), type(iter(array("b"))),
-        type(iter(memoryview(b""))), type(iter(int, 1)),
-        *(each for each in vars(itertools).values() if isinstance(each, type)),
-    )
-)  # fmt: skip
-
-
-class _Old:
-    def __getitem__(self, index: int) -> int:
-        raise IndexError
-
-
-ITERATOR_TYPES |= {id(type(iter(_Old())))}
-
-REASONS: dict[int, str] = {
-    id(cls): reason
-    for reason, group in (
-        ("callable", (types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.MethodWrapperType,
-                      types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType,
-                      staticmethod, classmethod, property, types.CodeType)),
-        ("class", (type, types.GenericAlias, types.UnionType)),
-        ("module", (types.ModuleType,)),
-        ("exception", (BaseException, types.TracebackType, types.FrameType)),
-        ("coroutine", (types.CoroutineType, types.AsyncGeneratorType)),
-        ("tzinfo", (tzinfo,)),
-    )
-    for cls in group
-}  # fmt: skip

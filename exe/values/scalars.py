@@ -14,7 +14,7 @@ from datetime import date, datetime, time, timedelta, timezone
 from decimal import Context, Decimal
 from fractions import Fraction
 
-__builtins__ = dict(vars(builtins))
+globals()["__builtins__"] = dict(vars(builtins))
 
 _context = Context(prec=28, capitals=1)
 _numerator = Fraction.__dict__["_numerator"].__get__
@@ -155,7 +155,11 @@ def read_duration(text: str) -> timedelta | None:
     if not match:
         return None
     micros = sum(
-        (Fraction(part.replace(",", ".")) * unit for part, unit in zip(match.groups()[1:], _UNITS, strict=True) if part),
+        (
+            Fraction(part.replace(",", ".")) * unit
+            for part, unit in zip(match.groups()[1:], _UNITS, strict=True)
+            if part
+        ),
         Fraction(0),
     )
     if micros.denominator != 1:

@@ -18,7 +18,7 @@ from typing import Any
 
 from exe.values.limits import MAX_DIGITS
 
-__builtins__ = dict(vars(builtins))
+globals()["__builtins__"] = dict(vars(builtins))
 
 Json = Any
 

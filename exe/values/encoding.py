@@ -39,11 +39,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from exe.values import classes, text
-from exe.values.forms import FORMS, ITERATOR_TYPES, REASONS, Kind, encode_enum, encode_object, encode_subclass, natural
+from exe.values.forms import FORMS, Kind, encode_enum, encode_object, encode_subclass, natural
+from exe.values.kinds import ITERATOR_TYPES, REASONS
 from exe.values.limits import DEFAULT_LIMITS, Limits, Unrepresentable
 from exe.values.scalars import escape_surrogates, float_text, merge_surrogates
 
-__builtins__ = dict(vars(builtins))
+globals()["__builtins__"] = dict(vars(builtins))
 
 Json = Any
 Pair = tuple[Json, Json]
@@ -149,7 +150,9 @@ class Walk:
         for base in classes.mro(cls):
             form = FORMS.get(id(base))
             if form is not None or base is str or base is int or base is float:
-                return self.container(value, encode_subclass(base), mutable=form is not None and form[0] is Kind.MUTABLE)
+                return self.container(
+                    value, encode_subclass(base), mutable=form is not None and form[0] is Kind.MUTABLE
+                )
         if not classes.is_transparent(cls):
             raise Unrepresentable("opaque", classes.class_name(cls))
         return self.container(value, encode_object, mutable=True)
@@ -312,7 +315,7 @@ def key_text(plain: Json) -> str | None:
 def bare_or_pairs(pairs: list[list[Json]]) -> Json:
     """Return the typed form of a dict: a bare object where every key allows it."""
     if all(type(key) is str and not key.startswith("@") for key, _ in pairs):
-        out = {key: item for key, item in pairs}
+        out = dict(pairs)
         if len(out) == len(pairs):
             return out
     return {"@odata.type": "#dict", "value": pairs}

@@ -299,6 +299,13 @@ def _deque(reader: _Reader, node: Node, at: str) -> deque[Any]:
     return deque(items, maxlen)
 
 
+def _range(reader: _Reader, node: Node, at: str) -> range:
+    made = range(*reader.array(node, at))
+    if made and len(made) > reader.limits.nodes:  # len() itself raises OverflowError beyond the machine's word
+        raise ValueError(f"longer than {reader.limits.nodes}")
+    return made
+
+
 def _opaque(kind: Literal["object", "namedtuple", "enum", "subclass"]) -> Make:
     def make(reader: _Reader, node: Node, at: str) -> Opaque:
         fields = reader.members(node, at, "fields")
@@ -331,7 +338,7 @@ _FORMS: dict[str, tuple[frozenset[str], Make]] = {
     "#UserDict": (_V, _user(UserDict, dict)),
     "#UserList": (_V, _user(UserList, list)),
     "#UserString": (_V, _user(UserString, str)),
-    "#range": (_V, _sequence(lambda items: range(*items))),
+    "#range": (_V, _range),
     "#slice": (_V, _sequence(lambda items: slice(*items))),
     "#bytes": (_V, _binary),
     "#bytearray": (_V, lambda reader, node, at: bytearray(_binary(reader, node, at))),
