@@ -39,7 +39,7 @@ def required_names(types: Iterable[Type]) -> tuple[str, ...]:
     """ "module:name" of everything outside the package that calls may name, sorted."""
     needed: set[str] = set()
     for found in nested(types):
-        if found.kind == "builtin":
+        if found.kind in ("builtin", "exception"):
             needed.update(f"builtins:{value.partition('.')[0]}" for value in found.values)
         elif found.kind in REQUIRES:
             needed.update(REQUIRES[found.kind])

@@ -55,7 +55,7 @@ def part_of(value: Json, below: Below) -> str | None:
             first, last = sorted((below(min(len(value), 90) + 1), below(min(len(value), 90) + 1)))
             return (value[first:last], words[below(min(len(words), 90))], value[:first], value[first:], value)[below(5)]
         case dict() if value:
-            return list(value)[below(min(len(value), 90))]
+            return str(list(value)[below(min(len(value), 90))])
         case list() if value:
             item = value[below(min(len(value), 90))]
             return item if isinstance(item, str) else None

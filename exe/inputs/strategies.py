@@ -156,7 +156,7 @@ class Maker:
                 return self.integer(name)
             case "float":
                 return self.real(name)
-            case "str":
+            case "str" | "io.StringIO" | "exception":
                 return self.text(name)
             case "any":
                 return self.anything(name, level)
@@ -171,7 +171,7 @@ class Maker:
                 return [self.value(arg, name, level + 1) for arg in found.args]
             case "range":
                 return samples.range_parts(self.below)
-            case "bytes" | "bytearray":
+            case "bytes" | "bytearray" | "io.BytesIO":
                 return base64.urlsafe_b64encode(self.octets(name)).decode()
             case kind if kind in LISTS:
                 return self.elements(found, name, level)

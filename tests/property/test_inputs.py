@@ -68,6 +68,8 @@ def is_value(found: Type, value: Any, names: dict[str, Any]) -> bool:
             return any(is_value(arm, value, names) for arm in items)
         case "literal":
             return any(value == option and type(value) is type(option) for option in found.values)
+        case "exception":
+            return type(value) is eval(found.values[0])
         case "builtin":
             return any(value is eval(name) for name in found.values)
         case "enum":
