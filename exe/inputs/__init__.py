@@ -6,7 +6,7 @@ The public calls: `arguments_schema` and `read_schema`, `call_text` and `canonic
 
 from exe.inputs.decode import ArgumentError, call_text, canonical_key
 from exe.inputs.generate import Generated, generate
-from exe.inputs.names import bind_names, candidate_types, origins, required_imports, required_names
+from exe.inputs.names import bind_names, candidate_types, required_imports, required_names
 from exe.inputs.schema import Signature, arguments_schema, plain_schema, read_schema
 from exe.inputs.validators import VALIDATORS, Trial, conformity, feedback, final
 
@@ -25,7 +25,6 @@ __all__ = [
     "feedback",
     "final",
     "generate",
-    "origins",
     "plain_schema",
     "read_schema",
     "required_imports",

@@ -16,29 +16,15 @@ from typing import Any
 import jsonschema
 import pytest
 
-from exe.inputs import arguments_schema, bind_names, candidate_types, canonical_key, conformity, read_schema
+from exe.inputs import canonical_key, conformity, read_schema
 from exe.inputs.generate import draw
 from exe.inputs.mine import Hints, mine
-from exe.records import Candidate, Origin, Program, Type
-from tests.unit.analysis.packages import read
+from exe.records import Type
 from tests.unit.analysis.test_annotations import PRELUDE, SUPPORTED
+from tests.unit.inputs.building import build
 
-ORIGIN = Origin(package="demo", version="1.0", module="demo", qualname="f", path="demo.py", line=1)
 SOURCE = PRELUDE
 UNRUNNABLE = ("typing_extensions",)  # not in the standard library: read, never executed
-
-
-def build(root: Path, source: str, entry: str = "f") -> tuple[Candidate, Program]:
-    """The candidate of a function and a program that is the module itself."""
-    found = read(root, source, entry)
-    assert isinstance(found, Candidate), found
-    names = {origin: origin.partition(":")[2] for origin in found.origins}
-    bound, names = bind_names(source, candidate_types(found), names)
-    schema = arguments_schema(found, names)
-    program = Program(
-        id=entry, entry=entry, source=bound, parameters=schema, returns=found.returns.text, origin=ORIGIN, provenance={}
-    )
-    return found, program
 
 
 def namespace(source: str) -> dict[str, Any]:
@@ -131,7 +117,7 @@ def names() -> dict[str, Any]:
 
 @pytest.mark.parametrize("annotation", [row[0] for row in SUPPORTED])
 def test_form(tmp_path: Path, names: dict[str, Any], annotation: str) -> None:
-    found, program = build(tmp_path, f"{SOURCE}\n\ndef f(x: {annotation}) -> str:\n    return ''\n")
+    found, program, _ = build(tmp_path, f"{SOURCE}\n\ndef f(x: {annotation}) -> str:\n    return ''\n")
     jsonschema.Draft202012Validator.check_schema(program.parameters)
     signature = read_schema(json.loads(json.dumps(program.parameters)))
     assert signature.parameters == found.parameters
@@ -171,7 +157,7 @@ class Tool:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_whole_signature(tmp_path: Path, seed: int) -> None:
-    _, program = build(tmp_path, EVERYTHING, "Tool.use")
+    _, program, _ = build(tmp_path, EVERYTHING, "Tool.use")
     signature = read_schema(program.parameters)
     local = namespace(program.source)
     calls = draw(program, signature, mine(program.source, program.entry), seed=seed, size=40)
