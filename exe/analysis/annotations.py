@@ -115,7 +115,7 @@ class Reader:
             case ast.Name() | ast.Attribute():
                 return self._named(dotted_name(node), (), scope, node)
             case ast.Subscript(value=(ast.Name() | ast.Attribute()) as base, slice=index):
-                arguments = tuple(index.elts) if isinstance(index, ast.Tuple) else (index,)
+                arguments = tuple(index.elts) if isinstance(index, ast.Tuple) and index.elts else (index,)
                 return self._named(dotted_name(base), arguments, scope, node)
             case ast.BinOp(op=ast.BitOr()):
                 return self.union(list(_union_arms(node)), scope, ast.unparse(node))
@@ -263,6 +263,11 @@ class Reader:
                 return self._tuple(arguments, scope, text)
             case "typing.Self" if scope.self_class is not None:
                 return self._named(scope.self_class, (), replace(scope, variables={}), node)
+            case "typing.IO":
+                binary = [self.read(argument, scope).kind for argument in arguments] == ["bytes"]
+                return Type(kind="io.BytesIO" if binary else "io.StringIO", text=text)
+            case _ if kinds.is_exception(name):
+                return Type(kind="exception", text=text, values=(name.rpartition(".")[2],))
             case "builtins.type":
                 return self._builtin_class(arguments, scope, text)
             case "collections.abc.Callable":

@@ -9,6 +9,7 @@ A kind is the name of a built-in (`int`), the dotted name of a standard-library 
     literal    one of `values`
     tuple      exactly `args`;   vartuple: any number of args[0]
     iterator   `iter([…])`;      generator: a generator over a list
+    exception  an instance of the built-in exception in `values`, made of a message
     builtin    one of `values`, names of built-ins passed as classes or functions
     enum       a member, by one of the names in `values`
     dataclass, namedtuple, object   an instance built from `fields`;   typeddict: a dict with the keys of `fields`
@@ -17,6 +18,8 @@ A kind is the name of a built-in (`int`), the dotted name of a standard-library 
 """
 
 from __future__ import annotations
+
+import builtins
 
 BUILTINS = ("bool", "int", "float", "complex", "str", "bytes", "bytearray", "range")
 
@@ -41,11 +44,13 @@ STANDARD = (
     "ipaddress.IPv6Network",
     "ipaddress.IPv4Interface",
     "ipaddress.IPv6Interface",
+    "io.StringIO",
+    "io.BytesIO",
 )
 
 LISTS = ("list", "collections.deque", "set", "frozenset", "vartuple", "iterator", "generator")
 DICTS = ("dict", "collections.OrderedDict", "collections.defaultdict", "collections.Counter", "collections.ChainMap")
-SHAPES = ("any", "hashable", "none", "union", "literal", "tuple", "builtin", "never", "opaque")
+SHAPES = ("any", "hashable", "none", "union", "literal", "tuple", "exception", "builtin", "never", "opaque")
 CLASSES = ("enum", "dataclass", "namedtuple", "typeddict", "object")
 
 KINDS = frozenset((*BUILTINS, *STANDARD, *LISTS, *DICTS, *SHAPES, *CLASSES))
@@ -76,6 +81,9 @@ SIMPLE = {
     "datetime.tzinfo": "datetime.timezone",
     "os.PathLike": "pathlib.PurePosixPath",
     "typing.Pattern": "re.Pattern",
+    "typing.TextIO": "io.StringIO",
+    "io.TextIOBase": "io.StringIO",
+    "typing.BinaryIO": "io.BytesIO",
 }
 """Canonical dotted name → kind, for names whose type arguments do not matter or are at most `str`."""
 
@@ -196,6 +204,15 @@ def canonical(dotted: str) -> str:
     if dotted.startswith("pathlib._local."):
         return "pathlib." + tail
     return dotted
+
+
+def is_exception(name: str) -> bool:
+    """Whether a canonical name is a built-in exception that a message alone makes."""
+    module, _, last = name.rpartition(".")
+    found = getattr(builtins, last, None) if module == "builtins" else None
+    return (
+        isinstance(found, type) and issubclass(found, BaseException) and "Unicode" not in last and "Group" not in last
+    )
 
 
 HASHABLE = frozenset(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Literal
 
 from exe.analysis.annotations import Reader, read_return, read_type
+from exe.analysis.checking import checker_view
 from exe.analysis.modules import Function, FunctionNode
 from exe.analysis.project import Project
 from exe.analysis.reading import Refusal, Scope, Unsupported
@@ -45,7 +46,8 @@ def candidate(
 def _candidate(project: Project, function: Function, package: Package) -> Candidate:
     node, module = function.node, function.module.name
     how = how_called(function)
-    reader = Reader(project.resolve)
+    resolve = checker_view(project).resolve
+    reader = Reader(resolve)
     owner = function.class_node.name if function.class_node is not None else None
     scope = Scope(module, self_class=owner)
     variables = reader.parameter_variables(node, scope)
@@ -54,7 +56,7 @@ def _candidate(project: Project, function: Function, package: Package) -> Candid
 
     def typed(annotation: ast.expr | None, what: str, *, returns: bool = False) -> Type:
         read = read_return if returns else read_type
-        found = read(annotation, module, project.resolve, self_class=owner, variables=variables)
+        found = read(annotation, module, resolve, self_class=owner, variables=variables)
         if isinstance(found, Unsupported):
             raise Refusal(found.reason, f"{what}: {found.detail}" if found.detail else what)
         return found

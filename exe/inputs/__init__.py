@@ -6,9 +6,9 @@ The public calls: `arguments_schema` and `read_schema`, `call_text` and `canonic
 
 from exe.inputs.decode import ArgumentError, call_text, canonical_key
 from exe.inputs.generate import Generated, generate
-from exe.inputs.names import bind_names, candidate_types, origins, required_imports, required_names
+from exe.inputs.names import bind_names, candidate_types, required_imports, required_names
 from exe.inputs.schema import Signature, arguments_schema, plain_schema, read_schema
-from exe.inputs.validators import VALIDATORS, Trial, feedback, final
+from exe.inputs.validators import VALIDATORS, Trial, conformity, feedback, final
 
 __all__ = [
     "VALIDATORS",
@@ -21,10 +21,10 @@ __all__ = [
     "call_text",
     "candidate_types",
     "canonical_key",
+    "conformity",
     "feedback",
     "final",
     "generate",
-    "origins",
     "plain_schema",
     "read_schema",
     "required_imports",

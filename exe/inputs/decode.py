@@ -161,6 +161,9 @@ def source(found: Type, value: Json, names: Names, where: str = "value", level: 
                 raise _mismatch(where, found, value, f"one of {', '.join(found.values)}")
             root, dot, rest = str(value).partition(".")
             return name_of(f"builtins:{root}", names) + dot + rest
+        case "exception":
+            text = _expect(value, str, where, f"the message of {found.text}")
+            return f"{name_of(f'builtins:{found.values[0]}', names)}({text!r})"
         case "union":
             return _union(found, value, names, where, level)
         case "tuple":

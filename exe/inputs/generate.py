@@ -87,7 +87,9 @@ def draw(
     """
     found: dict[str, Call] = {}
     for batch in range(BATCHES):
-        found = _keyed(program, signature, _samples(signature, hints, examples, _mix(seed, batch), size)) | found
+        samples = _samples(signature, hints, examples, _mix(seed, batch), size)
+        for key, call in _keyed(program, signature, samples).items():
+            found.setdefault(key, call)
         if len(found) >= size:
             break
     return dict(list(found.items())[:size])

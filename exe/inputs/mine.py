@@ -148,6 +148,8 @@ class _Miner(ast.NodeVisitor):
         value = node.value
         if isinstance(value, str) and 0 < len(value) <= MAX_TEXT:
             self.strings.append(value)
+        elif isinstance(value, bytes) and 0 < len(value) <= MAX_TEXT and value.isascii():
+            self.strings.append(value.decode("ascii"))
         elif isinstance(value, int) and not isinstance(value, bool) and value.bit_length() <= 64:
             self.integers.append(value)
         elif isinstance(value, float):

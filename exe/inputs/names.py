@@ -30,16 +30,11 @@ def nested(types: Iterable[Type]) -> Iterator[Type]:
         yield from nested(field.type for field in found.fields)
 
 
-def origins(types: Iterable[Type]) -> tuple[str, ...]:
-    """ "module:qualname" of the package classes that calls name, sorted. A TypedDict is written as a dict display."""
-    return tuple(sorted({t.origin for t in nested(types) if t.origin and t.kind not in ("typeddict", "opaque")}))
-
-
 def required_names(types: Iterable[Type]) -> tuple[str, ...]:
     """ "module:name" of everything outside the package that calls may name, sorted."""
     needed: set[str] = set()
     for found in nested(types):
-        if found.kind == "builtin":
+        if found.kind in ("builtin", "exception"):
             needed.update(f"builtins:{value.partition('.')[0]}" for value in found.values)
         elif found.kind in REQUIRES:
             needed.update(REQUIRES[found.kind])
@@ -96,12 +91,12 @@ def _module(module: str, bound: dict[str, str], lines: list[str]) -> str:
 def _bound(tree: ast.Module) -> dict[str, str]:
     """Names that the program's top level binds → "module:name", "module:" for a module, "" for anything else.
 
-    What is bound twice, or inside a block, is anything else.
+    What is bound to two things, or inside a block, is anything else.
     """
     found: dict[str, str] = {}
 
     def bind(name: str, what: str) -> None:
-        found[name] = "" if name in found else what
+        found[name] = what if found.get(name, what) == what else ""
 
     for statement in tree.body:
         match statement:

@@ -47,6 +47,22 @@ def mutate(text: str, below: Below, pieces: Sequence[str]) -> str:
             return f" {text} "
 
 
+def part_of(value: Json, below: Below) -> str | None:
+    """A text found in an earlier argument: a key, an element, a word, a slice or an end of it; None where there is none."""
+    match value:
+        case str() if value:
+            words = value.split() or [value]
+            first, last = sorted((below(min(len(value), 90) + 1), below(min(len(value), 90) + 1)))
+            return (value[first:last], words[below(min(len(words), 90))], value[:first], value[first:], value)[below(5)]
+        case dict() if value:
+            return str(list(value)[below(min(len(value), 90))])
+        case list() if value:
+            item = value[below(min(len(value), 90))]
+            return item if isinstance(item, str) else None
+        case _:
+            return None
+
+
 def _two(value: int) -> str:
     return f"{value:02d}"
 

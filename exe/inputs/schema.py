@@ -132,6 +132,8 @@ def _schema(found: Type) -> dict[str, Json]:
             return {"anyOf": [{"type": "number"}, {"enum": list(NUMBER_NAMES)}]}
         case "str":
             return {"type": "string"}
+        case "exception":
+            return {"type": "string"}
         case "any":
             return {}
         case "hashable":
@@ -242,7 +244,7 @@ def _forms(found: Type) -> set[str]:
         return _FORMS[found.kind]
     if found.kind in LISTS:
         return {"array"}
-    if found.kind in PATTERNS or found.kind in ("enum", "builtin"):
+    if found.kind in PATTERNS or found.kind in ("enum", "builtin", "exception"):
         return {"string"}
     if found.fields or not found.args:
         return {"object"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Sequence
 
 from exe.inputs.validators import Trial
@@ -74,30 +73,33 @@ def novel(trials: Sequence[Trial], seen: frozenset[tuple[str, str]]) -> list[Tri
 
 
 def select(trials: Sequence[Trial], count: int) -> list[Trial]:
-    """At most `count` usable trials, greedily by how much each adds; at most half raise, less than half echo, and no
-    outcome takes more than a third while there are others."""
+    """At most `count` usable trials, greedily by how much each adds; at most half raise and less than half echo.
+
+    No outcome takes more than a third; where that leaves places free, up to three fifths.
+    """
     rest = sorted((one for one in trials if one.usable), key=_simplicity)
     traits = {id(one): features(one) for one in rest}
     chosen: list[Trial] = []
     seen: set[tuple[str, str]] = set()
-    while rest and len(chosen) < count:
-        allowed = [one for one in rest if _within(one, chosen, count)]
-        if not allowed:
-            break
-        best = max(allowed, key=lambda one: sum(_WEIGHTS[kind] for kind, _ in traits[id(one)] - seen))
-        chosen.append(best)
-        seen |= traits[id(best)]
-        rest.remove(best)
+    for repeats in (max(1, count // 3), max(1, count * 3 // 5)):
+        while len(chosen) < count:
+            allowed = [one for one in rest if _within(one, chosen, count, repeats)]
+            if not allowed:
+                break
+            best = max(allowed, key=lambda one: sum(_WEIGHTS[kind] for kind, _ in traits[id(one)] - seen))
+            chosen.append(best)
+            seen |= traits[id(best)]
+            rest.remove(best)
     return chosen
 
 
-def _within(one: Trial, chosen: Sequence[Trial], count: int) -> bool:
+def _within(one: Trial, chosen: Sequence[Trial], count: int, repeats: int) -> bool:
     """Whether there is still room for a trial of this sort."""
     if one.raises and sum(other.raises for other in chosen) >= count // 2:
         return False
     if one.echo and sum(other.echo for other in chosen) >= (count - 1) // 2:
         return False
-    return Counter(other.output for other in chosen)[one.output] < max(1, count // 3)
+    return sum(other.output == one.output for other in chosen) < repeats
 
 
 def _simplicity(one: Trial) -> tuple[int, str]:

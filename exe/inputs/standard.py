@@ -37,6 +37,8 @@ PATTERNS = {
     "datetime.timezone": f"^{_ZONE}$",
     "uuid.UUID": "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$",
     "re.Pattern": "",
+    "io.StringIO": "",
+    "io.BytesIO": r"^[A-Za-z0-9_-]*={0,2}$",
     **{f"pathlib.{name}": "" for name in ("Path", "PurePath", "PosixPath", "PurePosixPath", "PureWindowsPath")},
     **{f"ipaddress.IPv4{name}": r"^[0-9.]+(/[0-9]+)?$" for name in ("Address", "Network", "Interface")},
     **{f"ipaddress.IPv6{name}": r"^[0-9a-fA-F:.]+(/[0-9]+)?$" for name in ("Address", "Network", "Interface")},
@@ -207,6 +209,10 @@ def _of_text(key: str, check: Callable[[str], object]) -> Callable[[str, Names],
     return source
 
 
+def _bytes_io(text: str, names: Names) -> str:
+    return f"{name_of('io:BytesIO', names)}({bytes_of(text)!r})"
+
+
 SOURCES: dict[str, Callable[[str, Names], str]] = {
     "complex": _complex,
     "bytes": _bytes,
@@ -220,6 +226,8 @@ SOURCES: dict[str, Callable[[str, Names], str]] = {
     "datetime.timezone": _timezone,
     "uuid.UUID": _uuid,
     "re.Pattern": _pattern,
+    "io.StringIO": _of_text("io:StringIO", str),
+    "io.BytesIO": _bytes_io,
     **{
         f"pathlib.{name}": _of_text(f"pathlib:{name}", str)
         for name in ("Path", "PurePath", "PosixPath", "PurePosixPath", "PureWindowsPath")

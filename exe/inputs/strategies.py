@@ -81,6 +81,7 @@ class Maker:
     below: Callable[[int], int]
     hints: Hints = field(default_factory=Hints)
     names: Mapping[str, str] = field(default_factory=dict)
+    earlier: list[Json] = field(default_factory=list)  # arguments of the same call that are already there
 
     def choose(self, options: Sequence[T]) -> T:
         """One of the options."""
@@ -100,6 +101,7 @@ class Maker:
         for parameter in signature.parameters:
             if parameter.name in base and not self.chance(40):
                 arguments[parameter.name] = base[parameter.name]
+                self.earlier.append(base[parameter.name])
                 continue
             positional = parameter.kind in ("positional", "normal")
             if parameter.default is not None and ((omit and positional) or self.chance(35)):
@@ -124,6 +126,7 @@ class Maker:
                     arguments[parameter.name] = extra
             case "positional" | "normal" | "keyword":
                 arguments[parameter.name] = self.parameter_value(parameter)
+                self.earlier.append(arguments[parameter.name])
 
     def parameter_value(self, parameter: Parameter) -> Json:
         """A value for a parameter: its default, a constant it is tested against, or any of its type."""
@@ -153,7 +156,7 @@ class Maker:
                 return self.integer(name)
             case "float":
                 return self.real(name)
-            case "str":
+            case "str" | "io.StringIO" | "exception":
                 return self.text(name)
             case "any":
                 return self.anything(name, level)
@@ -168,7 +171,7 @@ class Maker:
                 return [self.value(arg, name, level + 1) for arg in found.args]
             case "range":
                 return samples.range_parts(self.below)
-            case "bytes" | "bytearray":
+            case "bytes" | "bytearray" | "io.BytesIO":
                 return base64.urlsafe_b64encode(self.octets(name)).decode()
             case kind if kind in LISTS:
                 return self.elements(found, name, level)
@@ -230,18 +233,23 @@ class Maker:
 
     def key_text(self, name: str) -> str:
         """A short word for a dict key."""
+        related = [item for item in self.earlier if isinstance(item, str)]
+        if related and self.chance(30):
+            return self.choose(related)
         if self.hints.keys and self.chance(40):
             return self.choose(self.hints.keys)
         return self.choose(samples.KEYS) if not self.chance(15) else self.text(name)
 
     def anything(self, name: str, level: int) -> Json:
-        """A JSON-like mix, nested at most a few levels."""
-        kind = self.below(10 if level < 3 else 6)
-        if kind < 6:
+        """A JSON-like mix, nested at most a few levels; what is inside containers is mostly scalar."""
+        kind = self.below(9) if level < 2 else 0
+        if kind < 6 or (level and self.chance(50)):
             return self.scalar(name)
-        if kind < 8:
+        if kind < 7:
             return [self.anything(name, level + 1) for _ in range(self.below(4))]
-        return {self.key_text(name): self.anything(name, level + 1) for _ in range(self.below(4))}
+        known = self.hints.keys_by_name.get(name, ())
+        keys = [key for key in known[:6] if self.chance(60)] or [self.key_text(name) for _ in range(self.below(3))]
+        return {key: self.anything(key, level + 1) for key in keys if not key.startswith("@odata.")}
 
     def scalar(self, name: str) -> Json:
         """None, a bool, an int, a float or a text."""
@@ -259,7 +267,10 @@ class Maker:
                 return self.text(name)
 
     def integer(self, name: str) -> int:
-        """A whole number: small, near a constant of the code, fit for the name, or an extreme."""
+        """A whole number: small, near a constant of the code, a place in an earlier argument, or an extreme."""
+        sized = [len(item) for item in self.earlier if isinstance(item, str | list)]
+        if sized and self.chance(20):
+            return self.below(min(self.choose(sized), 90) + 2) - self.choose((0, 0, 0, 1))
         hinted = lexicon.number_hints(name)
         match self.below(10):
             case 0 | 1 | 2 | 3:
@@ -299,8 +310,12 @@ class Maker:
 
     def text(self, name: str) -> str:
         """A text: fit for the name, a constant of the code or several joined, a mutation of those, words, or an edge."""
+        if self.earlier and self.chance(20):
+            part = samples.part_of(self.choose(self.earlier), self.below)
+            if part is not None:
+                return part
         base = self._base_text(name)
-        if self.chance(30):
+        if self.chance(25):
             base = samples.mutate(base, self.below, self.hints.strings or samples.PIECES)
         return base
 
@@ -316,14 +331,15 @@ class Maker:
             case 4 | 5 if self.hints.strings:
                 return self.choose(self.hints.strings)
             case 6 if self.hints.strings:
-                return "".join(self.choose((*self.hints.strings, *lexicon.WORDS)) for _ in range(2 + self.below(4)))
+                pieces = [text for text in self.hints.strings if len(text) <= 12] or lexicon.WORDS
+                return "".join(self.choose((*pieces, *lexicon.WORDS)) for _ in range(2 + self.below(4)))
             case 7:
                 return self.choose(lexicon.EDGES)
             case 8:
                 return "".join(self.choose(samples.ALPHABET) for _ in range(self.size()))
             case 9:
                 return self.choose((" ", "_", "-", ".", ", ", "/")).join(
-                    self.choose(lexicon.WORDS) for _ in range(2 + self.below(5))
+                    self.choose(lexicon.WORDS) for _ in range(2 + self.below(3))
                 )
             case 10 if self.hints.patterns:
                 return samples.matching(self.choose(self.hints.patterns), self.below) or self.choose(lexicon.WORDS)

@@ -16,7 +16,11 @@ def package(root: Path, files: dict[str, str]) -> tuple[Project, Package]:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(textwrap.dedent(text), encoding="utf-8")
     made = Package(
-        name="demo", version="1.0", spec=f"path:{root}", root=str(root), files=tuple(sorted(f for f in files if f.endswith(".py")))
+        name="demo",
+        version="1.0",
+        spec=f"path:{root}",
+        root=str(root),
+        files=tuple(sorted(f for f in files if f.endswith(".py"))),
     )
     return read_project(made), made
 

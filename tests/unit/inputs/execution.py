@@ -25,7 +25,7 @@ def run(source: str, call: str) -> Outcome:
             return Outcome(status="value", plain={"value": plain}, typed={"value": typed}, cpu_seconds=0.0)
         except Unrepresentable as error:
             return Outcome(status="unrepresentable", detail=str(error))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  (whatever the program raises is its outcome)
             body = {"error": {"code": type(error).__name__, "message": str(error)}}
             return Outcome(status="error", plain=body, typed=body, cpu_seconds=0.0)
     finally:
