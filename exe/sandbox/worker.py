@@ -396,9 +396,11 @@ def _warm_up(child_module: Any) -> None:
 
     for name in _WARM:
         importlib.import_module(name)
+    digits = sys.get_int_max_str_digits()
     child_module.split_call("f(1, a=[2])")
     child_module.value_outcome([{"a": (1, 2.5, None)}, {3}], 1 << 20)
     child_module.error_outcome(ValueError("x"), 1 << 20)
+    sys.set_int_max_str_digits(digits)
     gc.collect()
     gc.freeze()
 
