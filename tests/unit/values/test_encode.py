@@ -388,7 +388,9 @@ def test_no_code_of_the_value_runs() -> None:
         "__getattribute__", "__getattr__", "__format__", "__lt__", "__contains__", "__getitem__", "__class__", "items", "keys",
     )  # fmt: skip
     hostile = {name: property(boom) if name == "__class__" else boom for name in names}
-    meta = type("Meta", (type,), {"__eq__": boom, "__hash__": boom, "__getattribute__": boom, "__instancecheck__": boom})
+    meta = type(
+        "Meta", (type,), {"__eq__": boom, "__hash__": boom, "__getattribute__": boom, "__instancecheck__": boom}
+    )
     body = {**hostile, "__hash__": lambda self: 1}
     for base, value, plain in (
         (object, (), {}), (str, ("a",), "a"), (int, (5,), 5), (float, (-0.0,), -0.0), (bytes, (b"a",), "YQ=="),
@@ -450,7 +452,11 @@ def test_same_text_under_every_hash_seed() -> None:
     )
     found = {
         subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": str(seed), "PYTHONPATH": ":".join(sys.path)}
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"PYTHONHASHSEED": str(seed), "PYTHONPATH": ":".join(sys.path)},
         ).stdout
         for seed in range(3)
     }
