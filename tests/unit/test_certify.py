@@ -12,7 +12,7 @@ from exe.errors import IsolationError
 from exe.records import Call, Case, Job, Origin, Outcome, Program, Rejection
 from exe.sandbox.host import Limits, Sandbox
 
-LIMITS = Limits(wall_seconds=5.0, cpu_seconds=2.0)
+LIMITS = Limits(wall_seconds=5.0, cpu_seconds=0.5)
 ORIGIN = Origin(package="p", version="1", module="m", qualname="f", path="m.py", line=1)
 
 

@@ -7,7 +7,7 @@ import pytest
 from exe.errors import IsolationError
 from exe.sandbox.host import Limits, Sandbox
 
-QUICK = Limits(wall_seconds=3.0, cpu_seconds=1.0, memory_bytes=256 << 20, result_bytes=1 << 16, output_bytes=1 << 20)
+QUICK = Limits(wall_seconds=3.0, cpu_seconds=0.5, memory_bytes=256 << 20, result_bytes=1 << 16, output_bytes=1 << 20)
 
 
 @pytest.fixture(scope="session")

@@ -210,6 +210,17 @@ def test_a_call_that_takes_workers_down_is_given_up(sandbox: Sandbox, monkeypatc
     assert len(deaths) == 3
 
 
+def test_a_slow_consumer_costs_no_worker(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = (Job(source="def f(n):\n    return 'x' * 60_000\n", calls=("f(1)",) * 4) for _ in range(6))
+    outcomes = sandbox.execute(jobs)
+    next(outcomes)
+    before = [worker.process.pid for worker in sandbox._workers]
+    real = time.monotonic
+    monkeypatch.setattr(time, "monotonic", lambda: real() + 3600)  # the caller thinks for an hour
+    assert all(outcome.status == "value" for rest in outcomes for outcome in rest)
+    assert [worker.process.pid for worker in sandbox._workers] == before
+
+
 def test_workers_that_cannot_start_end_in_an_error() -> None:
     with Sandbox(workers=1, limits=QUICK) as sandbox:
         sandbox._command[-1] = "/nonexistent.py"

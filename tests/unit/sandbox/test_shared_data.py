@@ -17,7 +17,7 @@ from exe.sandbox.host import Limits, Sandbox
 SHARED = Path(os.environ.get("EXE_SHARED_DATA") or Path(__file__).parents[4] / "shared" / "data")
 FAULTS = SHARED / "fault_cases.jsonl"
 CRUXEVAL = SHARED / "cruxeval" / "cruxeval.jsonl"
-LIMITS = Limits(wall_seconds=6.0, cpu_seconds=2.0, memory_bytes=512 << 20, output_bytes=1 << 20)
+LIMITS = Limits(wall_seconds=6.0, cpu_seconds=0.6, memory_bytes=512 << 20, output_bytes=1 << 20)
 
 # what DESIGN and the walls decide where a row lists alternatives or speaks another harness's language
 STATUSES = {
