@@ -7,7 +7,7 @@ from typing import assert_never
 
 from exe.codec import canonical, content_id
 from exe.records import Call, Case, Job, Json, Outcome, Program, Rejection
-from exe.values import dumps
+from exe.values import dumps, integer_digits
 
 Execute = Callable[[Iterable[Job]], Iterator[tuple[Outcome, ...]]]
 """`Sandbox.execute`, or anything that behaves like it."""
@@ -36,7 +36,8 @@ def certify(program: Program, calls: Sequence[Call], execute_a: Execute, execute
     expressions = tuple(call.call for call in calls)
     first = _run(execute_a, Job(source=program.source, calls=expressions, trace=True))
     second = _run(execute_b, Job(source=program.source, calls=expressions[::-1]))[::-1]
-    return [_judge(program, call, a, b) for call, a, b in zip(calls, first, second, strict=True)]
+    with integer_digits():
+        return [_judge(program, call, a, b) for call, a, b in zip(calls, first, second, strict=True)]
 
 
 def case_id(program: str, kind: str, question: Json, arguments: dict[str, Json]) -> str:

@@ -118,6 +118,7 @@ class Sandbox:
         self._selector: selectors.BaseSelector | None = None
         self._numbers = 0
         self._failed_starts = 0
+        self._looked = time.monotonic()  # when the loop last ended a turn
 
     def __enter__(self) -> Self:
         self._selector = selectors.DefaultSelector()
@@ -180,6 +181,9 @@ class Sandbox:
         """Hand out work, wait for something to happen, deal with it."""
         if self._selector is None:
             raise SandboxError("the sandbox was closed while it worked")
+        started = time.monotonic()
+        for waiting in self._workers:
+            waiting.deadline += started - self._looked  # the caller's own time does not count
         self._hand_out()
         timeout = max(0.0, min(worker.deadline for worker in self._workers) - time.monotonic())
         for key, events in self._selector.select(min(timeout, 1.0)):
@@ -190,8 +194,8 @@ class Sandbox:
                 self._send(worker)
             if events & selectors.EVENT_READ:
                 self._receive(worker, key.fd)
-        now = time.monotonic()
-        for worker in [worker for worker in self._workers if now > worker.deadline]:
+        self._looked = time.monotonic()
+        for worker in [worker for worker in self._workers if self._looked > worker.deadline]:
             self._bury(worker, "did not answer in time")
 
     def _hand_out(self) -> None:

@@ -27,12 +27,16 @@ _LOADED_PROBE = compile(_PROBE + "try:\n    descend()\nexcept RecursionError:\n 
 _DEFINED_PROBE = compile(_PROBE, "<probe>", "exec")
 _CALLED_PROBE = compile("descend()", "<probe>", "eval")
 
-_SHADOWS = """
+_SHADOWS = compile(
+    """
 def getrecursionlimit():
     return get() - shift
 def setrecursionlimit(limit, /):
     set(limit + shift if type(limit) is int and limit > 0 else limit)
-"""
+""",
+    "<limits>",
+    "exec",
+)
 
 
 def _load(code: CodeType, namespace: dict[str, Any]) -> None:

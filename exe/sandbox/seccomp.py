@@ -11,9 +11,8 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import platform
 import struct
-from dataclasses import dataclass
+from typing import NamedTuple
 
 # name: (x86_64, aarch64); None where the architecture has no such call
 NUMBERS: dict[str, tuple[int | None, int | None]] = {
@@ -45,6 +44,7 @@ NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "dup": (32, 23),
     "dup2": (33, None),
     "nanosleep": (35, 101),
+    "setitimer": (38, 103),
     "getpid": (39, 172),
     "clone": (56, 220),
     "pipe": (22, None),
@@ -110,7 +110,19 @@ NUMBERS: dict[str, tuple[int | None, int | None]] = {
 # audit architecture, index in NUMBERS, lowest number that belongs to another ABI (x32)
 ARCHITECTURES = {"x86_64": (0xC000003E, 0, 0x40000000), "aarch64": (0xC00000B7, 1, None)}
 
-_ONLY_ZYGOTE = ("clone", "wait4", "kill", "setpgid", "prctl", "setrlimit", "pipe2", "memfd_create", "dup2", "dup3")
+_ONLY_ZYGOTE = (
+    "setitimer",
+    "clone",
+    "wait4",
+    "kill",
+    "setpgid",
+    "prctl",
+    "setrlimit",
+    "pipe2",
+    "memfd_create",
+    "dup2",
+    "dup3",
+)
 # no harmless code makes these by way of trying: the death by SIGSYS that they bring cannot be swallowed
 _TELLING = ("clone", "fork", "vfork", "execve", "execveat", "socket", "socketpair", "pipe", "pipe2", "memfd_create",
             "mknod", "mknodat", "kill")  # fmt: skip
@@ -172,8 +184,7 @@ def _checks(zygote: bool) -> dict[str, list[Instruction]]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(NamedTuple):
     """A BPF program, ready to load."""
 
     code: tuple[Instruction, ...]
@@ -186,7 +197,7 @@ class Filter:
 
 def assemble(zygote: bool, machine: str | None = None) -> Filter:
     """The filter for the zygote or for a child on `machine` (default: this one). Raises KeyError for an unknown one."""
-    arch, column, foreign = ARCHITECTURES[machine or platform.machine()]
+    arch, column, foreign = ARCHITECTURES[machine or os.uname().machine]
     code: list[Instruction] = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, arch), (_RETURN, 0, 0, _KILL), (_LOAD, 0, 0, 0)]
     if foreign is not None:
         code += [(_AT_LEAST, 0, 1, foreign), (_RETURN, 0, 0, _KILL)]

@@ -8,7 +8,7 @@ What is counted, from the call of the entry to its return (loading the program i
 | lines_covered | distinct lines of the program among those |
 | library_lines | times that execution reached a line of Python code outside the program |
 | calls_user | calls of functions, methods, lambdas and class bodies defined in the program; comprehensions and the resuming of a generator are no calls |
-| calls_builtin | calls of functions implemented in C, made by the program's own code |
+| calls_builtin | calls of functions and methods implemented in C (not of types: `range`, `int`), made by the program's own code |
 | calls_total | the sum of these two and of `calls_library` |
 | calls_library | calls of Python functions outside the program, by whomever |
 | max_call_depth | functions of the program active at once, at most; the entry alone is 1 |

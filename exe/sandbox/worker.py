@@ -23,9 +23,7 @@ End of stdin ends the zygote and with it the sandbox.
 from __future__ import annotations
 
 import builtins
-import contextlib
 import importlib
-import importlib.abc
 import importlib.machinery
 import os
 import select
@@ -37,15 +35,12 @@ from types import ModuleType
 from typing import Any
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-_PRIVATE = ("exe", "json", "base64")
-_WARM = ("json", "base64", "collections", "dataclasses", "datetime", "enum", "functools", "itertools", "math", "re",
+_PRIVATE = "exe"
+_WARM = ("collections", "dataclasses", "datetime", "enum", "functools", "itertools", "math", "re",
          "string", "typing")  # fmt: skip
-_NONCE = 16
-_HEADER = _NONCE + 1 + 4
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _STARVED = 0.05  # a process that used this part of its time is busy on a busy machine, not asleep
 _PATIENCE = 4  # times its wall-clock limit that a busy process gets, at most
-_GRACE = 0.05  # seconds for a child that has reported to end by itself
 
 
 class _PrivateLoader(importlib.machinery.SourceFileLoader):
@@ -59,13 +54,13 @@ class _PrivateLoader(importlib.machinery.SourceFileLoader):
         exec(code, module.__dict__)  # noqa: S102 - our own modules
 
 
-class _PrivateFinder(importlib.abc.MetaPathFinder):
-    """Finds the harness's own modules, and private copies of what it uses of the standard library."""
+class _PrivateFinder:
+    """Finds the harness's own modules for `sys.meta_path`."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if fullname.partition(".")[0] not in _PRIVATE:
+        if fullname.partition(".")[0] != _PRIVATE:
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
         if spec is not None and isinstance(spec.loader, importlib.machinery.SourceFileLoader):
@@ -76,16 +71,16 @@ class _PrivateFinder(importlib.abc.MetaPathFinder):
 _BUILTINS = dict(vars(builtins))
 
 
-def _import_harness() -> tuple[ModuleType, ...]:
+def _import_harness() -> dict[str, Any]:
     """Import our modules, then take them out of reach of `import`; `sys.path` ends as it began."""
     finder = _PrivateFinder()
     sys.meta_path.insert(0, finder)
     sys.path.insert(0, _ROOT)
-    names = ("child", "frames", "landlock", "recursion", "seccomp", "tripwire")
-    modules = tuple(importlib.import_module(f"exe.sandbox.{name}") for name in names)
+    names = ("battery", "child", "frames", "landlock", "recursion", "seccomp", "supervise", "tripwire")
+    modules = {name: importlib.import_module(f"exe.sandbox.{name}") for name in names}
     sys.path.remove(_ROOT)
     sys.meta_path.remove(finder)
-    _forget((*_PRIVATE, "ctypes", "_ctypes"))
+    _forget((_PRIVATE, "ctypes", "_ctypes"))
     return modules
 
 
@@ -98,15 +93,13 @@ def _forget(roots: tuple[str, ...]) -> None:
 class Zygote:
     """One worker: reads jobs, forks a child for each call, watches it, forwards its frame."""
 
-    def __init__(self, channel: tuple[int, int], modules: tuple[ModuleType, ...]) -> None:
+    def __init__(self, channel: tuple[int, int], modules: dict[str, Any]) -> None:
         self.requests, self.replies = channel
-        self.child: Any
-        self.frames: Any
-        self.child, self.frames, landlock, self.recursion, seccomp, tripwire = modules
-        self.landlock: Any = landlock
-        self.seccomp: Any = seccomp
-        self.tripwire = tripwire.Tripwire()
-        self.confine: Any = lambda: None
+        self.battery, self.child, self.frames = modules["battery"], modules["child"], modules["frames"]
+        self.landlock, self.seccomp, self.recursion = modules["landlock"], modules["seccomp"], modules["recursion"]
+        self.supervise = modules["supervise"]
+        self.tripwire = modules["tripwire"].Tripwire()
+        self.confine: Callable[[], None] = lambda: None
         self.limits: dict[str, Any] = {}
 
     def start(self) -> None:
@@ -140,7 +133,7 @@ class Zygote:
             (resource.RLIMIT_MEMLOCK, 0),
             (resource.RLIMIT_STACK, self.limits["stack_bytes"]),
         ):
-            self.child._lower(which, amount, amount)
+            self.child.lower(which, amount, amount)
         if hello["drop_root"]:
             _drop_root()
         libc = _die_with_parent()
@@ -170,7 +163,7 @@ class Zygote:
     def _attack(self) -> list[str]:
         """Fork a child for each attack, behind all walls but without the tripwire; the attacks that went through."""
         holes = []
-        for name, attack in _attacks():
+        for name, attack in self.battery.attacks():
             pid = os.fork()
             if pid == 0:
                 try:
@@ -186,9 +179,7 @@ class Zygote:
 
     def serve(self) -> None:
         """Work until stdin ends."""
-        while (
-            payload := self.frames.read_frame(self.requests, self.limits["source_bytes"] * 8 + (1 << 20))
-        ) is not None:
+        while (payload := self.frames.read_frame(self.requests, self.limits["request_bytes"])) is not None:
             job = self.frames.load(payload)
             code: bytes | None = None
             for index, call in enumerate(job["calls"]):
@@ -216,7 +207,7 @@ class Zygote:
 
         Where there is no reply, the key "outcome" holds what became of the child.
         """
-        nonce = os.urandom(_NONCE)
+        nonce = os.urandom(self.supervise.NONCE)
         read, write = os.pipe()
         output = _sink()
         pid = os.fork()
@@ -234,23 +225,23 @@ class Zygote:
         os.close(output)
         data, verdict = self._listen(pid, read)
         os.close(read)
-        status, cpu, lingered = _reap(pid, kill=verdict is not None)
+        status, cpu, lingered = self.supervise.reap(pid, kill=verdict is not None)
         if lingered:
             verdict = "crashed", "closed its channel and went on"
-        found = _parse(data, nonce)
+        found = self.supervise.parse(data, nonce)
         if verdict is not None:
-            return cpu, False, {**_code_only(found), "outcome": self.child.failure(*verdict)}
+            return cpu, False, {**self.supervise.code_only(found), "outcome": self.child.failure(*verdict)}
         if found is None or (data and not os.WIFEXITED(status)):
-            ended = _ended(status, cpu, self.limits["cpu_seconds"])
+            ended = self.supervise.ended(status, cpu, self.limits["cpu_seconds"])
             if ended is not None:
                 return cpu, False, {"outcome": self.child.failure(*ended)}
             return cpu, True, {"outcome": self.child.failure("forged", "bytes that our worker does not write")}
         if not any(kind in found for kind in (b"V", b"R", b"T")):
-            gone = _ended(status, cpu, self.limits["cpu_seconds"]) or (
+            gone = self.supervise.ended(status, cpu, self.limits["cpu_seconds"]) or (
                 "crashed",
                 f"ended with status {os.WEXITSTATUS(status)} and no result",
             )
-            return cpu, False, {**_code_only(found), "outcome": self.child.failure(*gone)}
+            return cpu, False, {**self.supervise.code_only(found), "outcome": self.child.failure(*gone)}
         return cpu, False, found
 
     def _listen(self, pid: int, read: int) -> tuple[bytes, tuple[str, str] | None]:
@@ -267,7 +258,7 @@ class Zygote:
             left = deadline - time.monotonic()
             events = poll.poll(int(left * 1000) + 1) if left > 0 else []
             if not events:
-                used = _cpu_clock(pid)
+                used = self.supervise.cpu_clock(pid)
                 starved = used - consumed > _STARVED * wall and time.monotonic() - started < (_PATIENCE - 0.5) * wall
                 if not starved:
                     return bytes(parts), ("timeout", f"more than {wall} s of wall clock")
@@ -282,77 +273,6 @@ class Zygote:
             parts += data
             if len(parts) > ceiling:
                 return b"", ("overflow", f"reply of more than {ceiling} bytes")
-
-
-def _parse(data: bytes, nonce: bytes) -> dict[Any, Any] | None:
-    """The frames of a child by kind; None when the stream is not C? (V | R | T), each with the nonce."""
-    found: dict[Any, Any] = {}
-    at = 0
-    while at < len(data):
-        if data[at : at + _NONCE] != nonce or at + _HEADER > len(data):
-            return None
-        kind = data[at + _NONCE : at + _NONCE + 1]
-        end = at + _HEADER + int.from_bytes(data[at + _NONCE + 1 : at + _HEADER], "big")
-        if end > len(data) or kind in found or any(final in found for final in (b"V", b"R", b"T")):
-            return None
-        if kind not in (b"C", b"V", b"R", b"T") or (b"\n" in data[at + _HEADER : end] and kind != b"C"):
-            return None
-        found[kind] = data[at + _HEADER : end]
-        at = end
-    return found
-
-
-def _code_only(found: dict[Any, Any] | None) -> dict[Any, Any]:
-    return {b"C": found[b"C"]} if found and b"C" in found else {}
-
-
-def _ended(status: int, cpu: float, cpu_limit: float) -> tuple[str, str] | None:
-    """What a death by signal means; None when the process ended by itself."""
-    if not os.WIFSIGNALED(status):
-        return None
-    number = os.WTERMSIG(status)
-    if number == signal.SIGXCPU:
-        return "timeout", "more CPU time than the limit"
-    if number == signal.SIGKILL and cpu >= cpu_limit:
-        return "timeout", "killed: more CPU time than the limit, its warning ignored"
-    if number == signal.SIGKILL:
-        return "memory", "killed by the kernel"
-    if number == signal.SIGXFSZ:
-        return "overflow", "more output than the limit"
-    if number == signal.SIGSYS:
-        return "impure", "a forbidden system call"
-    return "crashed", signal.Signals(number).name
-
-
-def _reap(pid: int, *, kill: bool) -> tuple[int, float, bool]:
-    """End a child and all that it may have left: its status, CPU seconds, whether it lingered after closing its pipe."""
-    if kill:
-        os.kill(pid, signal.SIGKILL)
-    limit = time.monotonic() + _GRACE
-    lingered = False
-    found = 0
-    while not found:
-        found, status, usage = os.wait4(pid, 0 if kill or lingered else os.WNOHANG)
-        if not found and time.monotonic() > limit:
-            lingered = True
-            os.kill(pid, signal.SIGKILL)
-        elif not found:
-            time.sleep(0.0001)
-    cpu = usage.ru_utime + usage.ru_stime
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
-    with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG) != (0, 0):
-            continue
-    return status, cpu, lingered
-
-
-def _cpu_clock(pid: int) -> float:
-    """CPU seconds that a process has used so far; 0 where the system does not tell."""
-    try:
-        return time.clock_gettime((~pid << 3) | 2)  # the process's clock id, as clock_getcpuclockid(3) makes it
-    except (OSError, OverflowError):
-        return 0.0
 
 
 def _sink() -> int:
@@ -396,31 +316,13 @@ def _warm_up(child_module: Any) -> None:
 
     for name in _WARM:
         importlib.import_module(name)
+    digits = sys.get_int_max_str_digits()
     child_module.split_call("f(1, a=[2])")
     child_module.value_outcome([{"a": (1, 2.5, None)}, {3}], 1 << 20)
     child_module.error_outcome(ValueError("x"), 1 << 20)
+    sys.set_int_max_str_digits(digits)
     gc.collect()
     gc.freeze()
-
-
-def _attacks() -> tuple[tuple[str, Callable[[], Any]], ...]:
-    """Attempts at harm by plain system calls; one that returns has gone through."""
-    import socket
-
-    folder = f"/tmp/hole-{os.getpid()}"
-    file = f"{folder}-file"
-    return (
-        ("write a file", lambda: (os.open(file, os.O_CREAT), os.unlink(file))),  # type: ignore[func-returns-value]
-        ("write a file in the root", lambda: (os.open("/hole", os.O_CREAT), os.unlink("/hole"))),  # type: ignore[func-returns-value]
-        ("make a folder", lambda: (os.mkdir(folder), os.rmdir(folder))),  # type: ignore[func-returns-value]
-        ("open a socket", lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM)),
-        ("open a unix socket", lambda: socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)),
-        ("fork", lambda: os.fork() or os._exit(0)),
-        ("run a program", lambda: os.execv("/bin/true", ["true"])),
-        ("signal the parent", lambda: os.kill(os.getppid(), 0)),
-        ("read the parent's environment", lambda: os.open(f"/proc/{os.getppid()}/environ", os.O_RDONLY)),
-        ("read the password file", lambda: os.open("/etc/passwd", os.O_RDONLY)),
-    )
 
 
 def main() -> None:

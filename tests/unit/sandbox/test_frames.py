@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from exe.sandbox import frames
+
+
+def test_round_trip_in_pieces() -> None:
+    messages = [{"a": 1}, {"text": "ü\n\ud800"}, {}]
+    data = b"".join(map(frames.dump, messages))
+    reader, seen = frames.Reader(1000), []
+    for byte in data:
+        reader.feed(bytes([byte]))
+        seen += [frames.load(payload) for payload in reader.frames()]
+    assert seen == messages
+
+
+def test_a_long_frame_is_refused_by_its_header_alone() -> None:
+    reader = frames.Reader(10)
+    reader.feed(frames.HEADER.pack(11))
+    with pytest.raises(frames.FrameError, match="11 bytes, limit 10"):
+        list(reader.frames())
+
+
+@pytest.mark.parametrize("payload", [b"", b"[1]", b"{", b"\xff", b'{"a":' + b"[" * 5000 + b"]" * 5000 + b"}"])
+def test_what_is_no_object_is_refused(payload: bytes) -> None:
+    with pytest.raises(frames.FrameError):
+        frames.load(payload)
+
+
+@pytest.mark.parametrize("digits", [1, 3999, 4001, 9001])
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_integers_are_exact(digits: int, sign: str) -> None:
+    before = sys.get_int_max_str_digits()
+    value = int(sign + "1") * (10 ** (digits - 1) + 7)
+    sys.set_int_max_str_digits(0)
+    try:
+        text = str(value)
+    finally:
+        sys.set_int_max_str_digits(before)
+    assert frames.load(b'{"a":' + text.encode() + b"}") == {"a": value}
+
+
+def test_blocking_read_ends_at_the_end() -> None:
+    read, write = os.pipe()
+    frames.write_all(write, frames.dump({"a": 1}) + b"\0\0")
+    os.close(write)
+    assert frames.read_frame(read, 100) == b'{"a":1}'
+    assert frames.read_frame(read, 100) is None
+    os.close(read)
