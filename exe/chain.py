@@ -128,7 +128,7 @@ def to_program(project: Project, candidate: Candidate, chain: Chain) -> Program 
 def _named(candidate: Candidate, names: Mapping[str, str]) -> list[str]:
     """The names that calls of the candidate may write, those of the program that need saying."""
     types = inputs.candidate_types(candidate)
-    return [name for name in (*inputs.origins(types), *inputs.required_names(types)) if name in names]
+    return [name for name in (*candidate.origins, *inputs.required_names(types)) if name in names]
 
 
 def _with_cases(subject: str, program: Program, chain: Chain, first: Execute, second: Execute) -> Yield:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -33,13 +33,29 @@ MEASUREMENTS = "measurements.jsonl"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSet:
-    """A task set in memory. `sha256` identifies it: the hash of its manifest's bytes."""
+    """A task set in memory: `cases` in file order, `programs` by id.
+
+    `sha256` identifies it: the hash of its manifest's bytes, which hold the hashes of the other files.
+    """
 
     directory: Path
     manifest: Manifest
     programs: Mapping[str, Program]
     cases: tuple[Case, ...]
     sha256: str
+
+    @property
+    def name(self) -> str:
+        """The set's own name."""
+        return self.manifest.name
+
+    def program(self, case: Case) -> Program:
+        """The program that a case belongs to."""
+        return self.programs[case.program]
+
+    def by_id(self) -> dict[str, Case]:
+        """The cases by id."""
+        return {case.id: case for case in self.cases}
 
 
 def is_set(directory: Path) -> bool:
@@ -50,21 +66,16 @@ def is_set(directory: Path) -> bool:
 def read_manifest(directory: Path) -> tuple[Manifest, str]:
     """The manifest and the sha256 of its bytes. Raises InputError where there is none or it is malformed."""
     path = directory / MANIFEST
-    try:
-        raw = path.read_bytes()
-    except FileNotFoundError:
-        raise InputError(f"{directory}: no task set here ({MANIFEST} is missing); `exe build` makes one") from None
-    try:
-        data = json.loads(raw)
-    except ValueError as error:
-        raise InputError(f"{path}: not JSON ({error}); rebuild the set or restore the file") from None
+    if not path.is_file():
+        raise InputError(f"{directory}: no task set here ({MANIFEST} is missing); `exe build` makes one")
+    data = codec.read_json(path)
     manifest = codec.from_json(Manifest, data, str(path))
     if manifest.format != FORMAT:
         raise InputError(
             f"{path}: task-set format {manifest.format}, this version reads {FORMAT}; rebuild the set, or use the version "
             f"of execution-eval that wrote it ({manifest.builder})"
         )
-    return manifest, hashlib.sha256(raw).hexdigest()
+    return manifest, _file_sha256(path)
 
 
 def read_set(directory: Path) -> TaskSet:
@@ -77,16 +88,32 @@ def read_set(directory: Path) -> TaskSet:
         path = directory / name
         if not path.is_file():
             raise InputError(f"{path}: missing, although the manifest lists it; rebuild the set")
-    programs = {program.id: program for program in codec.read_jsonl(directory / "programs.jsonl", Program)}
-    cases = tuple(codec.read_jsonl(directory / "cases.jsonl", Case))
-    for number, case in enumerate(cases, 1):
-        if case.program not in programs:
-            raise InputError(f"{directory / 'cases.jsonl'}:{number}: program {case.program} is not in programs.jsonl")
-    for name, _ in FILES:
-        found = _file_sha256(directory / name)
+        found = _file_sha256(path)
         if manifest.files.get(name) != found:
-            raise InputError(f"{directory / name}: sha256 {found[:12]}… is not the manifest's; the file was edited or cut, rebuild the set")
-    return TaskSet(directory=directory, manifest=manifest, programs=MappingProxyType(programs), cases=cases, sha256=sha256)
+            raise InputError(f"{path}: sha256 {found[:12]}… is not the manifest's; the file was edited or cut, rebuild the set")
+    programs: dict[str, Program] = {}
+    for number, program in enumerate(codec.read_jsonl(directory / "programs.jsonl", Program), 1):
+        if program.id in programs:
+            raise InputError(f"{directory / 'programs.jsonl'}:{number}: program {program.id} stands there twice")
+        programs[program.id] = program
+    return TaskSet(
+        directory=directory,
+        manifest=manifest,
+        programs=MappingProxyType(programs),
+        cases=tuple(_cases(directory / "cases.jsonl", programs)),
+        sha256=sha256,
+    )
+
+
+def _cases(path: Path, programs: Mapping[str, Program]) -> Iterator[Case]:
+    seen: set[str] = set()
+    for number, case in enumerate(codec.read_jsonl(path, Case), 1):
+        if case.program not in programs:
+            raise InputError(f"{path}:{number}: program {case.program} is not in programs.jsonl")
+        if case.id in seen:
+            raise InputError(f"{path}:{number}: case {case.id} stands there twice")
+        seen.add(case.id)
+        yield case
 
 
 def write_set(
@@ -105,7 +132,7 @@ def write_set(
     directory.mkdir(parents=True, exist_ok=True)
     programs = sorted(programs, key=lambda p: (p.origin.package, p.origin.module, p.origin.qualname, p.id))
     rank = {program.id: index for index, program in enumerate(programs)}
-    cases = sorted(cases, key=lambda case: (rank[case.program], case.kind, len(case.call), case.id))
+    cases = sorted(cases, key=lambda case: (rank[case.program], case.kind, case.id))
     rejections = sorted(rejections, key=lambda r: (r.stage, r.subject, r.reason, r.detail))
     (directory / MANIFEST).unlink(missing_ok=True)
     rows = {"programs.jsonl": programs, "cases.jsonl": cases, "rejections.jsonl": rejections}
@@ -123,16 +150,16 @@ def write_set(
             "cases": len(cases),
             "rejections": len(rejections),
         },
-        canary=canary(manifest.name, manifest.seed, files),
+        canary=canary(manifest.name, manifest.seed),
     )
-    text = json.dumps(codec.to_json(finished), ensure_ascii=True, indent=1, sort_keys=False) + "\n"
+    text = json.dumps(codec.to_json(finished), indent=1) + "\n"
     codec.atomic_write(directory / MANIFEST, text.encode())
     return finished
 
 
-def canary(name: str, seed: int, files: Mapping[str, str]) -> str:
-    """The GUID that marks this set's text in any training corpus: a name-based UUID (RFC 9562, version 5) of its content."""
-    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"execution-eval:{name}:{seed}:{codec.canonical(dict(files))}"))
+def canary(name: str, seed: int) -> str:
+    """The GUID that marks this set's text in any training corpus: a name-based UUID (RFC 9562, version 5)."""
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"execution-eval:{name}:{seed}"))
 
 
 def _file_sha256(path: Path) -> str:

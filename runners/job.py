@@ -12,7 +12,7 @@ from runners.models.base import Model, Request
 from runners.results import Plan
 from runners.sampling import limited, selected
 from runners.score import pass_at_k
-from runners.taskset import TaskSet
+from exe.taskset import TaskSet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +27,7 @@ class RunSettings:
     samples: int = 1
     limit: int | None = None
     kinds: tuple[str, ...] = ()
+    max_source: int | None = None  # characters of a program
     seed: int = 0
     temperature: float | None = 0.0
     top_p: float | None = None
@@ -93,9 +94,9 @@ def prepare(model: Model, taskset: TaskSet, settings: RunSettings) -> Job:
         raise UsageError("samples, limit and concurrency must each be at least 1")
     for k in filled.ks:
         pass_at_k(filled.samples, 0, k)  # a k above the samples is refused before anything is asked
-    cases = limited(selected(taskset.cases, filled.kinds), filled.limit, filled.seed)
+    cases = limited(selected(taskset.cases, taskset.programs, filled.kinds, filled.max_source), filled.limit, filled.seed)
     if not cases:
-        raise UsageError(f"the set {taskset.name} has no case of the wanted kind")
+        raise UsageError(f"the set {taskset.name} has no case of the wanted kind and size")
     if strange := {case.kind for case in cases} - set(prompt.KINDS):
         raise UsageError(f"no prompt for cases of kind {', '.join(sorted(strange))}; choose with --kind output")
     asked = asdict(filled)

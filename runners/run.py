@@ -20,7 +20,7 @@ from runners.models.base import Model
 from runners.results import AttemptLog
 from runners.score import Score
 from runners.scorefile import score_run
-from runners.taskset import TaskSet
+from exe.taskset import TaskSet
 
 __all__ = ["Progress", "RunSettings", "RunSummary", "run", "run_folder"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from exe.records import Case
+from exe.records import Case, Program
 
 
 def limited(cases: Sequence[Case], limit: int | None, seed: int) -> tuple[Case, ...]:
@@ -41,10 +41,17 @@ def _draw(seed: int, text: str) -> bytes:
     return hashlib.sha256(f"{seed}\0{text}".encode()).digest()
 
 
-def selected(cases: Sequence[Case], kinds: Sequence[str]) -> tuple[Case, ...]:
-    """The cases of the wanted kinds; all for none named. `error` is the slice of `output` cases that raise."""
+def selected(
+    cases: Sequence[Case], programs: Mapping[str, Program], kinds: Sequence[str], max_source: int | None
+) -> tuple[Case, ...]:
+    """The cases of the wanted kinds (all for none named) whose program has at most `max_source` characters.
+
+    `error` is the slice of `output` cases that raise.
+    """
 
     def wanted(case: Case) -> bool:
-        return case.kind in kinds or ("error" in kinds and case.kind == "output" and "error" in case.expected)
+        if max_source is not None and len(programs[case.program].source) > max_source:
+            return False
+        return not kinds or case.kind in kinds or ("error" in kinds and case.kind == "output" and "error" in case.expected)
 
-    return tuple(case for case in cases if not kinds or wanted(case))
+    return tuple(case for case in cases if wanted(case))

@@ -15,7 +15,7 @@ from runners.attempts import regraded
 from runners.lock import Locked, exclusive
 from runners.sampling import limited, selected
 from runners.score import Score, score
-from runners.taskset import TaskSet
+from exe.taskset import TaskSet
 
 FORMAT = 1
 
@@ -66,14 +66,15 @@ def planned(described: dict[str, Json], taskset: TaskSet, folder: Path) -> tuple
     """The cases and samples that the run of a run.json planned. Raises InputError where it is of another task set."""
     try:
         sha256, settings = described["taskset"]["sha256"], described["settings"]
-        kinds, limit, seed, samples = (settings[name] for name in ("kinds", "limit", "seed", "samples"))
+        names = ("kinds", "max_source", "limit", "seed", "samples")
+        kinds, max_source, limit, seed, samples = (settings[name] for name in names)
     except (KeyError, TypeError) as error:
         raise InputError(f"{folder / results.RUN} is not the description of a run: {error!r} missing") from None
     if sha256 != taskset.sha256:
         raise InputError(
             f"{folder} is a run on another version of the set {taskset.name}; give the set it was made with"
         )
-    return limited(selected(taskset.cases, kinds), limit, seed), samples
+    return limited(selected(taskset.cases, taskset.programs, kinds, max_source), limit, seed), samples
 
 
 class _Spent:

@@ -31,9 +31,9 @@ def command(suite: str, files: tuple[Path, ...], set_name: str | None, replay: P
     for path in files:
         if not path.is_file():
             raise InputError(f"{path}: no such file")
-    manifest, ids = cruxeval.import_set(files[0], folder)
+    manifest = cruxeval.write_set(files[0], folder, name=folder.resolve().name)
     click.echo(f"{folder}: {manifest.counts['cases']} cases of {manifest.counts['programs']} functions, answer format {manifest.answer_format}")
     if replay is not None:
-        lines = [json.dumps(line) + "\n" for line in cruxeval.replay_lines(files[1], ids)]
+        lines = [json.dumps(line) + "\n" for line in cruxeval.replay_lines(files[1], cruxeval.load(files[0])[2])]
         replay.write_text("".join(lines), "utf-8")
         click.echo(f"{replay}: {len(lines)} answers")

@@ -101,7 +101,7 @@ def command(
         if as_json:
             click.echo(json.dumps({"model": spec, "run": str(summary.folder), "seconds": summary.seconds, **asdict(summary.score)}))
     if not as_json:
-        click.echo(tables.scores([(spec, summary.folder, summary.score) for spec, summary in summaries], tasks, settings))
+        click.echo(tables.scores([(summary.folder, summary.score) for _, summary in summaries], tasks, settings))
     incomplete = [str(summary.folder) for _, summary in summaries if not summary.score.complete]
     if incomplete:
         raise IncompleteError(f"incomplete: some attempts failed on the way to the model, see {', '.join(incomplete)}; the same command asks them again")

@@ -42,7 +42,7 @@ def command(runs: tuple[Path, ...], set_name: str | None, ks: str, again: bool, 
         if as_json:
             click.echo(json.dumps({"run": str(run), **asdict(found)}))
         else:
-            click.echo(tables.scores([(described["model"]["name"], run, found)], tasks))
+            click.echo(tables.scores([(run, found)], tasks))
         if not found.complete:
             incomplete.append(str(run))
     if incomplete:

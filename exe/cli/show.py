@@ -29,7 +29,7 @@ def command(subject: str | None, set_name: str, as_json: bool, provenance: bool)
         return
     case = next((case for case in tasks.cases if case.id == subject), None)
     if case is not None:
-        click.echo(codec.dump_line(case) if as_json else _case(tasks.programs[case.program], case))
+        click.echo(codec.dump_line(case).decode().rstrip() if as_json else _case(tasks.programs[case.program], case))
         return
     programs = [program for program in tasks.programs.values() if subject == program.id or subject in function_name(program)]
     if not programs:
@@ -38,7 +38,7 @@ def command(subject: str | None, set_name: str, as_json: bool, provenance: bool)
         exact = [program for program in programs if function_name(program).endswith(f":{subject}")]
         programs = exact if len(exact) == 1 else programs
     if as_json:
-        click.echo("\n".join(codec.dump_line(program) for program in programs))
+        click.echo(b"".join(codec.dump_line(program) for program in programs).decode().rstrip())
     elif len(programs) > 1:
         click.echo("\n".join(f"{program.id}  {function_name(program)}" for program in programs))
     else:

@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import importlib.metadata
 import platform
-import uuid
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from exe.codec import atomic_write, content_id, dump_line, read_json, read_json_lines, to_json, write_jsonl
+from exe import __version__, taskset
+from exe.codec import content_id, read_json, read_json_lines
 from exe.errors import InputError
 from exe.records import Case, Json, Manifest, Origin, Program
 from exe.values import LiteralError, Unrepresentable, encode, read_literal
@@ -30,7 +29,6 @@ ENTRY = "f"
 LICENSE = "MIT"
 REPOSITORY = "https://github.com/facebookresearch/cruxeval"
 _FIELDS = ("id", "code", "input", "output")
-_FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,14 +95,10 @@ def write_set(path: str | Path, directory: str | Path, name: str = "cruxeval", s
     """
     file = _file(path)
     programs, cases, _ = load(file)
-    folder = Path(directory)
-    folder.mkdir(parents=True, exist_ok=True)
-    contents = (("programs.jsonl", programs), ("cases.jsonl", cases), ("rejections.jsonl", ()))
-    files = {part: write_jsonl(folder / part, records) for part, records in contents}
     manifest = Manifest(
         name=name,
-        format=_FORMAT,
-        builder=_builder(),
+        format=taskset.FORMAT,
+        builder=__version__,
         python=platform.python_version(),
         generator="cruxeval",
         seed=seed,
@@ -118,15 +112,14 @@ def write_set(path: str | Path, directory: str | Path, name: str = "cruxeval", s
                 "repository": REPOSITORY,
             },
         ),
-        counts={"packages": 1, "programs": len(programs), "cases": len(cases), "rejections": 0},
-        files=files,
-        canary=str(uuid.uuid5(uuid.NAMESPACE_URL, f"execution-eval:{name}:{seed}")),
+        counts={},
+        files={},
+        canary="",
         answer_format="python",
         rule="python",
         settings={"truth": "as recorded in the file, not executed"},
     )
-    atomic_write(folder / "manifest.json", dump_line(to_json(manifest)))
-    return manifest
+    return taskset.write_set(Path(directory), manifest, programs, cases, ())
 
 
 def _file(path: str | Path) -> Path:
@@ -139,13 +132,6 @@ def _file(path: str | Path) -> Path:
 
 def _sha256(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
-
-
-def _builder() -> str:
-    try:
-        return importlib.metadata.version("execution-eval")
-    except importlib.metadata.PackageNotFoundError:  # a source tree that was not installed
-        return "0+unknown"
 
 
 def _version(digest: str) -> str:

@@ -23,7 +23,7 @@ from runners.loop import Progress
 from runners.models import open_model
 from runners.run import run
 from runners.scorefile import regrade, score_run
-from runners.taskset import load
+from exe.taskset import read_set as load
 from tests.support import tasks
 from tests.support.chat_server import Reply, chat_server, closed_port, error_body
 from tests.support.questions import FAST, context, measure

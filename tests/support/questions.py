@@ -12,7 +12,8 @@ from runners.job import RunSettings
 from runners.models import Context, open_model
 from runners.models.base import Model, Request
 from runners.run import RunSummary, run
-from runners.taskset import TaskSet, load
+from exe.taskset import TaskSet
+from exe.taskset import read_set as load
 
 FAST = RetryPolicy(retries=4, base=0.01, cap=0.05, timeout=5.0)
 

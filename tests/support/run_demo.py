@@ -16,7 +16,7 @@ from runners.asking import RetryPolicy
 from runners.job import RunSettings
 from runners.models import Model, Request, Traits, open_model
 from runners.run import run
-from runners.taskset import load
+from exe.taskset import read_set as load
 from tests.support.questions import context
 
 

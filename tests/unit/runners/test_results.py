@@ -16,7 +16,7 @@ from runners.attempts import UNGRADED
 from runners.environment import describe
 from runners.lock import Locked, exclusive
 from runners.results import AttemptLog, Plan
-from runners.taskset import load
+from exe.taskset import read_set as load
 from tests.support import tasks
 
 PLAN = Plan(cases=tuple(tasks.case(1, turn) for turn in range(4)), samples=2)

@@ -53,7 +53,7 @@ def test_a_negative_limit_is_refused() -> None:
 def test_error_is_the_slice_of_output_that_raises() -> None:
     raising = [case for case in CASES if "error" in case.expected]
     assert raising
-    assert selected(CASES, ()) == tuple(CASES)
-    assert selected(CASES, ("output",)) == tuple(CASES)
-    assert selected(CASES, ("error",)) == tuple(raising)
-    assert selected(CASES, ("input",)) == ()
+    assert selected(CASES, {}, (), None) == tuple(CASES)
+    assert selected(CASES, {}, ("output",), None) == tuple(CASES)
+    assert selected(CASES, {}, ("error",), None) == tuple(raising)
+    assert selected(CASES, {}, ("input",), None) == ()
