@@ -62,9 +62,15 @@ def default_recipe(name: str, *, cases: int = 15, seed: int = 0, per_package: in
     """
     names = installed_closure("execution-eval")
     if not names:
-        raise SourceError("the default set is made from this tool's own requirements, but it is not installed; `pip install -e .` first, or name a SOURCE")
+        raise SourceError(
+            "the default set is made from this tool's own requirements, but it is not installed; `pip install -e .` first, or name a SOURCE"
+        )
     chosen = DEFAULT_PER_PACKAGE if per_package is None else per_package
-    return Recipe(name=name, sources=tuple(f"installed:{each}" for each in names), chain=Chain(cases=cases, seed=seed, per_package=chosen))
+    return Recipe(
+        name=name,
+        sources=tuple(f"installed:{each}" for each in names),
+        chain=Chain(cases=cases, seed=seed, per_package=chosen),
+    )
 
 
 class Progress(Protocol):
@@ -86,14 +92,18 @@ def build(recipe: Recipe, directory: Path, workshop: Workshop, progress: Progres
         with _lock(directory):
             return _build(recipe, directory, workshop, progress)
     except OSError as error:
-        raise StorageError(f"{error.filename or directory}: {error.strerror}; free space or choose another --set, then repeat the command to resume") from error
+        raise StorageError(
+            f"{error.filename or directory}: {error.strerror}; free space or choose another --set, then repeat the command to resume"
+        ) from error
 
 
 def _build(recipe: Recipe, directory: Path, workshop: Workshop, progress: Progress) -> Manifest:
     if taskset.is_set(directory):
         manifest, _ = taskset.read_manifest(directory)
         if manifest.settings != settings(recipe):
-            raise UsageError(f"{directory} holds another set ({manifest.name}, made from other sources or settings); choose another --set or remove it")
+            raise UsageError(
+                f"{directory} holds another set ({manifest.name}, made from other sources or settings); choose another --set or remove it"
+            )
     with Sandbox(workers=1, unsafe=workshop.unsafe, hash_seed=HASH_SEEDS[0]) as probe:
         isolation = probe.isolation.name
     packages, refused = _scrape(recipe, workshop)
@@ -117,7 +127,14 @@ def _build(recipe: Recipe, directory: Path, workshop: Workshop, progress: Progre
         isolation=isolation,
         settings=settings(recipe),
     )
-    finished = taskset.write_set(directory, manifest, list(harvest.programs.values()), harvest.cases, [*refused, *harvest.rejections], harvest.measurements)
+    finished = taskset.write_set(
+        directory,
+        manifest,
+        list(harvest.programs.values()),
+        harvest.cases,
+        [*refused, *harvest.rejections],
+        harvest.measurements,
+    )
     shutil.rmtree(checkpoints)
     return finished
 
@@ -143,7 +160,9 @@ def _scrape(recipe: Recipe, workshop: Workshop) -> tuple[list[Package], list[Rej
     return list(packages.values()), refused
 
 
-def _run(packages: Sequence[Package], paths: Sequence[Path], settings: Chain, workshop: Workshop, progress: Progress) -> None:
+def _run(
+    packages: Sequence[Package], paths: Sequence[Path], settings: Chain, workshop: Workshop, progress: Progress
+) -> None:
     """Runs every package that is not finished yet through a pool of processes, each with sandboxes of its own."""
     context = multiprocessing.get_context("spawn")
     reports: Any = context.SimpleQueue()
@@ -266,13 +285,20 @@ def _merge(paths: Sequence[Path]) -> _Harvest:
                 continue
             harvest.programs[found.program.id] = found.program
             harvest.cases.extend(found.cases)
-            harvest.measurements.extend({"case": case, "cpu_seconds": seconds} for case, seconds in found.cpu_seconds.items())
+            harvest.measurements.extend(
+                {"case": case, "cpu_seconds": seconds} for case, seconds in found.cpu_seconds.items()
+            )
     return harvest
 
 
 def _duplicate(subject: str, twin: Program) -> Rejection:
     origin = twin.origin
-    return Rejection(subject=subject, stage="inline", reason="duplicate", detail=f"same program as {origin.package}:{origin.module}:{origin.qualname}")
+    return Rejection(
+        subject=subject,
+        stage="inline",
+        reason="duplicate",
+        detail=f"same program as {origin.package}:{origin.module}:{origin.qualname}",
+    )
 
 
 def _source(package: Package) -> dict[str, Json]:
@@ -317,5 +343,7 @@ def _lock(directory: Path) -> Iterator[None]:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise UsageError(f"{directory} is being built by another process; wait for it or choose another --set") from None
+            raise UsageError(
+                f"{directory} is being built by another process; wait for it or choose another --set"
+            ) from None
         yield

@@ -65,7 +65,15 @@ def walk(
         if (known := done(subject)) is not None:
             found = known
         elif chain.per_package and accepted >= chain.per_package:
-            found = _rejected(subject, Rejection(subject=subject, stage="screen", reason="package-cap", detail=f"{chain.per_package} programs of this package are in"))
+            found = _rejected(
+                subject,
+                Rejection(
+                    subject=subject,
+                    stage="screen",
+                    reason="package-cap",
+                    detail=f"{chain.per_package} programs of this package are in",
+                ),
+            )
         else:
             found = one(project, package, function, chain, first, second)
         accepted += found.program is not None
@@ -134,7 +142,9 @@ def _named(candidate: Candidate, names: Mapping[str, str]) -> list[str]:
 def _with_cases(subject: str, program: Program, chain: Chain, first: Execute, second: Execute) -> Yield:
     """Inputs, ground truth and the validators for one program; the validators speak last, on what is certified."""
     generated = inputs.generate(program, seed=chain.seed, count=chain.cases, execute=first)
-    found = Yield(subject=subject, rejections=[replace(rejection, subject=subject) for rejection in generated.rejections])
+    found = Yield(
+        subject=subject, rejections=[replace(rejection, subject=subject) for rejection in generated.rejections]
+    )
     if not generated.calls:
         return found
     clock = _Clock(first)
@@ -145,7 +155,11 @@ def _with_cases(subject: str, program: Program, chain: Chain, first: Execute, se
         else:
             found.rejections.append(item)
     signature = inputs.read_schema(program.parameters)
-    trials = [trial(signature, inputs.canonical_key(signature, call.arguments), call, _outcome(certified[call.call])) for call in generated.calls if call.call in certified]
+    trials = [
+        trial(signature, inputs.canonical_key(signature, call.arguments), call, _outcome(certified[call.call]))
+        for call in generated.calls
+        if call.call in certified
+    ]
     kept, dropped = inputs.final(subject, trials)
     found.rejections.extend(dropped)
     found.cases = [certified[one.call.call] for one in kept if one.call is not None]
@@ -183,7 +197,9 @@ def _drawn(package: Package, project: Project, chain: Chain) -> list[Function]:
         return found
 
     def draw(function: Function) -> str:
-        return hashlib.sha256(f"{chain.seed}:{package.name}:{function.module.name}:{function.qualname}".encode()).hexdigest()
+        return hashlib.sha256(
+            f"{chain.seed}:{package.name}:{function.module.name}:{function.qualname}".encode()
+        ).hexdigest()
 
     return sorted(found, key=draw)
 

@@ -90,7 +90,9 @@ def read_set(directory: Path) -> TaskSet:
             raise InputError(f"{path}: missing, although the manifest lists it; rebuild the set")
         found = _file_sha256(path)
         if manifest.files.get(name) != found:
-            raise InputError(f"{path}: sha256 {found[:12]}… is not the manifest's; the file was edited or cut, rebuild the set")
+            raise InputError(
+                f"{path}: sha256 {found[:12]}… is not the manifest's; the file was edited or cut, rebuild the set"
+            )
     programs: dict[str, Program] = {}
     for number, program in enumerate(codec.read_jsonl(directory / "programs.jsonl", Program), 1):
         if program.id in programs:

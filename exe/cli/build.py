@@ -20,10 +20,14 @@ from exe.records import Manifest
 @click.command()
 @click.argument("sources", nargs=-1, metavar="[SOURCE]...")
 @options.set_option()
-@click.option("--generator", default="offline", show_default=True, metavar="offline|MODEL", help="What makes the inputs.")
+@click.option(
+    "--generator", default="offline", show_default=True, metavar="offline|MODEL", help="What makes the inputs."
+)
 @click.option("--cases", type=click.IntRange(1, 1000), default=15, show_default=True, help="Cases a function, at most.")
 @click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--per-package", type=click.IntRange(min=0), default=None, help="Programs a package, at most; 0 for no limit.")
+@click.option(
+    "--per-package", type=click.IntRange(min=0), default=None, help="Programs a package, at most; 0 for no limit."
+)
 @options.workers_option
 @options.unsafe_option
 @options.quiet_option

@@ -29,7 +29,13 @@ class Finding:
 @options.json_option
 def command(as_json: bool) -> None:
     """Check what this machine can do; exit 1 when it cannot build sets."""
-    findings = [_python(), _isolation(), _module("openai", "asking OpenAI-compatible servers", "openai"), _module("xllamacpp", "the embedded model", "local"), _gomp()]
+    findings = [
+        _python(),
+        _isolation(),
+        _module("openai", "asking OpenAI-compatible servers", "openai"),
+        _module("xllamacpp", "the embedded model", "local"),
+        _gomp(),
+    ]
     if as_json:
         click.echo(json.dumps([asdict(finding) for finding in findings], indent=1))
     else:
@@ -41,7 +47,9 @@ def command(as_json: bool) -> None:
 
 def _python() -> Finding:
     version = ".".join(map(str, sys.version_info[:3]))
-    return Finding(what="Python", good=sys.version_info >= (3, 11), says=f"{sys.implementation.name} {version}", needed=True)
+    return Finding(
+        what="Python", good=sys.version_info >= (3, 11), says=f"{sys.implementation.name} {version}", needed=True
+    )
 
 
 def _isolation() -> Finding:
@@ -54,10 +62,18 @@ def _isolation() -> Finding:
 
 def _module(name: str, purpose: str, extra: str) -> Finding:
     if importlib.util.find_spec(name) is None:
-        return Finding(what=name, good=False, says=f"not installed, needed for {purpose}: pip install 'execution-eval[{extra}]'")
+        return Finding(
+            what=name, good=False, says=f"not installed, needed for {purpose}: pip install 'execution-eval[{extra}]'"
+        )
     return Finding(what=name, good=True, says=f"installed, for {purpose}")
 
 
 def _gomp() -> Finding:
     found = sys.platform != "linux" or ctypes.util.find_library("gomp") is not None
-    return Finding(what="libgomp", good=found, says="found" if found else "missing, the embedded model needs it: install libgomp1 (Debian) or libgomp (Fedora)")
+    return Finding(
+        what="libgomp",
+        good=found,
+        says="found"
+        if found
+        else "missing, the embedded model needs it: install libgomp1 (Debian) or libgomp (Fedora)",
+    )

@@ -18,7 +18,12 @@ SUITES = ("cruxeval",)
 @click.argument("suite", type=click.Choice(SUITES))
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
 @options.set_option(None)
-@click.option("--replay", "replay", type=click.Path(path_type=Path), help="Also write the published answers of FILE 2 as a replay file.")
+@click.option(
+    "--replay",
+    "replay",
+    type=click.Path(path_type=Path),
+    help="Also write the published answers of FILE 2 as a replay file.",
+)
 def command(suite: str, files: tuple[Path, ...], set_name: str | None, replay: Path | None) -> None:
     """Turn another benchmark's files into a task set.
 
@@ -32,7 +37,9 @@ def command(suite: str, files: tuple[Path, ...], set_name: str | None, replay: P
         if not path.is_file():
             raise InputError(f"{path}: no such file")
     manifest = cruxeval.write_set(files[0], folder, name=folder.resolve().name)
-    click.echo(f"{folder}: {manifest.counts['cases']} cases of {manifest.counts['programs']} functions, answer format {manifest.answer_format}")
+    click.echo(
+        f"{folder}: {manifest.counts['cases']} cases of {manifest.counts['programs']} functions, answer format {manifest.answer_format}"
+    )
     if replay is not None:
         lines = [json.dumps(line) + "\n" for line in cruxeval.replay_lines(files[1], cruxeval.load(files[0])[2])]
         replay.write_text("".join(lines), "utf-8")

@@ -13,7 +13,14 @@ from runners.report.leaderboard import Form, leaderboard, render
 
 @click.command()
 @click.argument("roots", nargs=-1, type=click.Path(path_type=Path), metavar="[RESULTS]...")
-@click.option("--format", "form", type=click.Choice(["table", "markdown", "csv", "json"]), default="table", show_default=True, help="How to print it.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "markdown", "csv", "json"]),
+    default="table",
+    show_default=True,
+    help="How to print it.",
+)
 @options.json_option
 def command(roots: tuple[Path, ...], form: str, as_json: bool) -> None:
     """Rank the runs below RESULTS (results/ where none is named), each task set apart.

@@ -32,17 +32,34 @@ def cache_folder() -> Path:
 
 def set_option(default: str | None = DEFAULT_SET) -> Callable[[F], F]:
     """`--set`."""
-    return click.option("--set", "set_name", default=default, metavar="NAME|DIR", show_default=default is not None, help="The task set: a name below tasks/, or a folder.")
+    return click.option(
+        "--set",
+        "set_name",
+        default=default,
+        metavar="NAME|DIR",
+        show_default=default is not None,
+        help="The task set: a name below tasks/, or a folder.",
+    )
 
 
 def workers_option(function: F) -> F:
     """`--workers`."""
-    return click.option("--workers", type=click.IntRange(min=1), default=os.cpu_count() or 1, show_default="one a CPU", help="Processes to work with.")(function)
+    return click.option(
+        "--workers",
+        type=click.IntRange(min=1),
+        default=os.cpu_count() or 1,
+        show_default="one a CPU",
+        help="Processes to work with.",
+    )(function)
 
 
 def unsafe_option(function: F) -> F:
     """`--unsafe`."""
-    return click.option("--unsafe", is_flag=True, help="Run scraped code without isolation where none can be had. Read docs/SANDBOX.md first.")(function)
+    return click.option(
+        "--unsafe",
+        is_flag=True,
+        help="Run scraped code without isolation where none can be had. Read docs/SANDBOX.md first.",
+    )(function)
 
 
 def quiet_option(function: F) -> F:

@@ -39,14 +39,35 @@ class Where:
 @options.set_option()
 @click.option("--samples", type=click.IntRange(min=1), default=1, show_default=True, help="Answers a case.")
 @click.option("--k", "ks", default="1", show_default=True, metavar="K[,K...]", help="Which pass@k to print.")
-@click.option("--limit", type=click.IntRange(min=0), default=None, help="At most so many cases, a seeded sample spread over functions; 0 for all.")
-@click.option("--max-source", type=click.IntRange(min=0), default=None, help="Only programs of at most so many characters; 0 for all.")
-@click.option("--kind", "kinds", default="", metavar="KIND[,KIND...]", help="Only cases of these kinds (output, error).")
-@click.option("--prompt", "style", type=click.Choice(["direct", "cot"]), default="direct", show_default=True, help="Answer alone, or reasoning first.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    default=None,
+    help="At most so many cases, a seeded sample spread over functions; 0 for all.",
+)
+@click.option(
+    "--max-source",
+    type=click.IntRange(min=0),
+    default=None,
+    help="Only programs of at most so many characters; 0 for all.",
+)
+@click.option(
+    "--kind", "kinds", default="", metavar="KIND[,KIND...]", help="Only cases of these kinds (output, error)."
+)
+@click.option(
+    "--prompt",
+    "style",
+    type=click.Choice(["direct", "cot"]),
+    default="direct",
+    show_default=True,
+    help="Answer alone, or reasoning first.",
+)
 @click.option("--examples/--no-examples", default=None, help="Worked examples in the prompt (small models need them).")
 @click.option("--temperature", type=click.FloatRange(min=0), default=0.0, show_default=True)
 @click.option("--max-tokens", type=click.IntRange(min=1), default=None, help="Tokens an answer may have.")
-@click.option("--repair", type=click.IntRange(0, 1), default=1, show_default=True, help="Extra replies with the parse error.")
+@click.option(
+    "--repair", type=click.IntRange(0, 1), default=1, show_default=True, help="Extra replies with the parse error."
+)
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--concurrency", type=click.IntRange(min=1), default=None, help="Requests in flight, at most.")
 @click.option("--timeout", type=click.FloatRange(min=1), default=600.0, show_default=True, help="Seconds a request.")
@@ -87,11 +108,20 @@ def command(
     if first_time:
         limit = FIRST_LIMIT if limit is None else limit
         max_source = FIRST_SOURCE if max_source is None else max_source
-    settings = RunSettings(ks=whole_numbers(ks), limit=limit or None, max_source=max_source or None, kinds=tuple(filter(None, kinds.split(","))), concurrency=concurrency, **asked)  # type: ignore[arg-type]
+    settings = RunSettings(
+        ks=whole_numbers(ks),
+        limit=limit or None,
+        max_source=max_source or None,
+        kinds=tuple(filter(None, kinds.split(","))),
+        concurrency=concurrency,
+        **asked,
+    )  # type: ignore[arg-type]
     if not taskset.is_set(where.tasks):
         if set_name != options.DEFAULT_SET:
             raise UsageError(f"{where.tasks}: no task set here; `exe build SOURCE... --set {set_name}` makes one")
-        manifest = build_verb.make(builder.default_recipe(set_name), where.tasks, workers=workers, unsafe=unsafe, quiet=quiet)
+        manifest = build_verb.make(
+            builder.default_recipe(set_name), where.tasks, workers=workers, unsafe=unsafe, quiet=quiet
+        )
         if not as_json:
             click.echo(build_verb.summary(where.tasks, manifest))
     tasks = taskset.read_set(where.tasks)
@@ -99,12 +129,18 @@ def command(
     summaries = [(spec, _measure(spec, tasks, settings, where, timeout)) for spec in specs]
     for spec, summary in summaries:
         if as_json:
-            click.echo(json.dumps({"model": spec, "run": str(summary.folder), "seconds": summary.seconds, **asdict(summary.score)}))
+            click.echo(
+                json.dumps(
+                    {"model": spec, "run": str(summary.folder), "seconds": summary.seconds, **asdict(summary.score)}
+                )
+            )
     if not as_json:
         click.echo(tables.scores([(summary.folder, summary.score) for _, summary in summaries], tasks, settings))
     incomplete = [str(summary.folder) for _, summary in summaries if not summary.score.complete]
     if incomplete:
-        raise IncompleteError(f"incomplete: some attempts failed on the way to the model, see {', '.join(incomplete)}; the same command asks them again")
+        raise IncompleteError(
+            f"incomplete: some attempts failed on the way to the model, see {', '.join(incomplete)}; the same command asks them again"
+        )
     return 0
 
 
@@ -121,12 +157,15 @@ def whole_numbers(text: str) -> tuple[int, ...]:
 
 def _measure(spec: str, tasks: TaskSet, settings: RunSettings, where: Where, timeout: float) -> RunSummary:
     """One model: opens it, runs it behind a bar, closes it."""
+
     def say(text: str) -> None:
         if not where.quiet:
             click.echo(text, err=True)
 
     known = {case.id: (tasks.programs[case.program], case) for case in tasks.cases}
-    model = open_model(spec, Context(cases=known, answer_format=tasks.manifest.answer_format, timeout=timeout, notify=say))
+    model = open_model(
+        spec, Context(cases=known, answer_format=tasks.manifest.answer_format, timeout=timeout, notify=say)
+    )
     with closing(Bar(spec, None, unit="cases", quiet=where.quiet)) as bar:
         done = 0
 

@@ -31,9 +31,13 @@ def command(subject: str | None, set_name: str, as_json: bool, provenance: bool)
     if case is not None:
         click.echo(codec.dump_line(case).decode().rstrip() if as_json else _case(tasks.programs[case.program], case))
         return
-    programs = [program for program in tasks.programs.values() if subject == program.id or subject in function_name(program)]
+    programs = [
+        program for program in tasks.programs.values() if subject == program.id or subject in function_name(program)
+    ]
     if not programs:
-        raise UsageError(f"{subject}: no program or case of {tasks.directory} has this id or name; `exe show --set {set_name}` lists them")
+        raise UsageError(
+            f"{subject}: no program or case of {tasks.directory} has this id or name; `exe show --set {set_name}` lists them"
+        )
     if len(programs) > 1:
         exact = [program for program in programs if function_name(program).endswith(f":{subject}")]
         programs = exact if len(exact) == 1 else programs
@@ -60,7 +64,10 @@ def _set(tasks: taskset.TaskSet) -> str:
         f"sha256 {tasks.sha256}, canary {manifest.canary}",
         "",
         "programs (cases):",
-        *(f"  {program.id}  {function_name(program)} ({per_program[program.id]})" for program in tasks.programs.values()),
+        *(
+            f"  {program.id}  {function_name(program)} ({per_program[program.id]})"
+            for program in tasks.programs.values()
+        ),
         "",
         "not used, and why:",
         *(f"  {count:6}  {stage}: {reason}" for (stage, reason), count in rejections.most_common()),
@@ -84,7 +91,13 @@ def _program(program: Program, cases: list[Case], *, provenance: bool) -> str:
 
 
 def _case(program: Program, case: Case) -> str:
-    return "\n".join([_program(program, [case], provenance=False), f"# runtime {json.dumps(case.runtime)}", f"# generator {case.generator}"])
+    return "\n".join(
+        [
+            _program(program, [case], provenance=False),
+            f"# runtime {json.dumps(case.runtime)}",
+            f"# generator {case.generator}",
+        ]
+    )
 
 
 def _short(text: str, limit: int = 500) -> str:

@@ -44,7 +44,10 @@ def test_outcomes_are_values_and_exceptions_of_the_package_itself(tidings: Path)
     clamp = [case for case in tasks.cases if case.program == by_name["clamp"]]
     assert {"OutOfRange"} == {case.expected["error"]["code"] for case in clamp if "error" in case.expected}
     spans = [case for case in tasks.cases if case.program == by_name["find_span"]]
-    assert any(isinstance(case.expected.get("value"), dict) and set(case.expected["value"]) == {"start", "end"} for case in spans)
+    assert any(
+        isinstance(case.expected.get("value"), dict) and set(case.expected["value"]) == {"start", "end"}
+        for case in spans
+    )
 
 
 def test_no_function_is_constant_or_an_echo_in_all_its_cases(tidings: Path) -> None:
@@ -55,7 +58,17 @@ def test_no_function_is_constant_or_an_echo_in_all_its_cases(tidings: Path) -> N
 
 
 def test_another_process_and_worker_count_give_the_same_bytes(tidings: Path, tmp_path: Path) -> None:
-    done = exe("build", f"path:{TIDINGS}", "--set", str(tmp_path / "tidings"), "--workers", "1", "--quiet", cwd=tmp_path, PYTHONHASHSEED="77")
+    done = exe(
+        "build",
+        f"path:{TIDINGS}",
+        "--set",
+        str(tmp_path / "tidings"),
+        "--workers",
+        "1",
+        "--quiet",
+        cwd=tmp_path,
+        PYTHONHASHSEED="77",
+    )
     assert done.returncode == 0, done.stderr
     assert content(tmp_path / "tidings") == content(tidings)
 
@@ -68,7 +81,12 @@ def test_another_seed_gives_other_inputs(tidings: Path, tmp_path: Path) -> None:
 
 def test_a_build_killed_at_ten_random_points_gives_the_same_bytes(tidings: Path, tmp_path: Path) -> None:
     began = time.monotonic()
-    assert exe("build", f"path:{TIDINGS}", "--set", str(tmp_path / "whole" / "tidings"), "--quiet", cwd=tmp_path).returncode == 0
+    assert (
+        exe(
+            "build", f"path:{TIDINGS}", "--set", str(tmp_path / "whole" / "tidings"), "--quiet", cwd=tmp_path
+        ).returncode
+        == 0
+    )
     whole = time.monotonic() - began
     draw = random.Random(20261130)
     killed = 0

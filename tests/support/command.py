@@ -20,11 +20,19 @@ def environment(**extra: str) -> dict[str, str]:
 
 def exe(*arguments: str, cwd: Path, timeout: float = 300, **extra: str) -> subprocess.CompletedProcess[str]:
     """Runs one command to its end."""
-    return subprocess.run([*COMMAND, *arguments], cwd=cwd, env=environment(**extra), capture_output=True, text=True, timeout=timeout)
+    return subprocess.run(
+        [*COMMAND, *arguments], cwd=cwd, env=environment(**extra), capture_output=True, text=True, timeout=timeout
+    )
 
 
 def start(*arguments: str, cwd: Path, **extra: str) -> subprocess.Popen[str]:
     """Starts one command in a process group of its own."""
     return subprocess.Popen(
-        [*COMMAND, *arguments], cwd=cwd, env=environment(**extra), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        [*COMMAND, *arguments],
+        cwd=cwd,
+        env=environment(**extra),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
     )
