@@ -11,8 +11,6 @@ import builtins
 import json
 import json.encoder
 from _thread import RLock
-from collections.abc import Iterator
-from contextlib import contextmanager
 from sys import get_int_max_str_digits, getrecursionlimit, set_int_max_str_digits, setrecursionlimit
 from typing import Any
 
@@ -28,32 +26,47 @@ interpreter_limits = RLock()
 """Held while a limit of the interpreter (digits, recursion) is raised: threads have them in common."""
 
 
-@contextmanager
-def integer_digits(limit: int = MAX_DIGITS) -> Iterator[None]:
+class integer_digits:
     """Let integers of up to `limit` digits be written and read in this block; the limit found before is restored.
 
-    The interpreter has one limit for all threads, so one thread at a time is inside.
+    The interpreter has one limit for all threads, so one thread at a time is inside. A class, since `contextlib` would
+    use the builtins that a program may have replaced.
     """
-    with interpreter_limits:
-        before = get_int_max_str_digits()
-        if before:
-            set_int_max_str_digits(max(before, limit))
-        try:
-            yield
-        finally:
-            set_int_max_str_digits(before)
+
+    __slots__ = ("before", "limit")
+
+    def __init__(self, limit: int = MAX_DIGITS) -> None:
+        self.limit = limit
+        self.before = 0
+
+    def __enter__(self) -> None:
+        interpreter_limits.acquire()
+        self.before = get_int_max_str_digits()
+        if self.before:
+            set_int_max_str_digits(max(self.before, self.limit))
+
+    def __exit__(self, *_: object) -> None:
+        set_int_max_str_digits(self.before)
+        interpreter_limits.release()
 
 
-@contextmanager
-def deep_stack(frames: int = 4000) -> Iterator[None]:
+class deep_stack:
     """Let calls nest `frames` deeper in this block; the limit found before is restored."""
-    with interpreter_limits:
-        before = getrecursionlimit()
-        setrecursionlimit(before + frames)
-        try:
-            yield
-        finally:
-            setrecursionlimit(before)
+
+    __slots__ = ("before", "frames")
+
+    def __init__(self, frames: int = 4000) -> None:
+        self.frames = frames
+        self.before = 0
+
+    def __enter__(self) -> None:
+        interpreter_limits.acquire()
+        self.before = getrecursionlimit()
+        setrecursionlimit(self.before + self.frames)
+
+    def __exit__(self, *_: object) -> None:
+        setrecursionlimit(self.before)
+        interpreter_limits.release()
 
 
 def quote(text: str) -> str:

@@ -15,6 +15,7 @@ import itertools
 import json
 import math
 import pathlib
+import random
 import re
 import subprocess
 import sys
@@ -272,6 +273,8 @@ REFUSED: list[tuple[Any, str]] = [
     (OwnZone, "tzinfo"),
     (object, "opaque"),
     (threading.Lock, "opaque"),
+    (lambda: random.Random(0), "opaque"),
+    (lambda: type("Child", (random.Random,), {})(0), "opaque"),
     (lambda: io.StringIO("x"), "opaque"),
     (lambda: re.match("a", "a"), "opaque"),
     (lambda: memoryview(array("h", [1])), "opaque"),
@@ -424,7 +427,7 @@ import builtins, json, sys
 from exe.values import encode, dumps, encode_error
 import collections, decimal, fractions, datetime, uuid
 value = [{3, 1, 2}, {"b": {1: 2}}, (1.5, 10**30), b"x", decimal.Decimal("1.0"), collections.Counter("ab"),
-         fractions.Fraction(1, 2), datetime.timedelta(1), uuid.UUID(int=3), range(3), {(1,): {"a"}}, "\\ud800"]
+         fractions.Fraction(1, 2), datetime.timedelta(1), uuid.UUID(int=3), range(3), {(1,): {"a"}}, "\\ud800", 10**5000]
 before = dumps(encode(value))
 def broken(*a, **k): raise SystemError("replaced")
 for name in ("sorted", "len", "list", "dict", "set", "str", "int", "repr", "zip", "type", "isinstance", "any", "all",
