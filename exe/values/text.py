@@ -13,7 +13,7 @@ import json.encoder
 from _thread import RLock
 from collections.abc import Iterator
 from contextlib import contextmanager
-from sys import get_int_max_str_digits, set_int_max_str_digits
+from sys import get_int_max_str_digits, getrecursionlimit, set_int_max_str_digits, setrecursionlimit
 from typing import Any
 
 from exe.values.limits import MAX_DIGITS
@@ -44,6 +44,18 @@ def integer_digits(limit: int = MAX_DIGITS) -> Iterator[None]:
             set_int_max_str_digits(before)
 
 
+@contextmanager
+def deep_stack(frames: int = 4000) -> Iterator[None]:
+    """Let calls nest `frames` deeper in this block; the limit found before is restored."""
+    with interpreter_limits:
+        before = getrecursionlimit()
+        setrecursionlimit(before + frames)
+        try:
+            yield
+        finally:
+            setrecursionlimit(before)
+
+
 def quote(text: str) -> str:
     """Return `text` as a JSON string in ASCII."""
     return str(_quote(text))
@@ -63,21 +75,20 @@ def canonical(tree: Json) -> str:
 
 
 def _write(tree: Json, *, sort_keys: bool) -> str:
-    if _make_encoder is None:
-        encoder = json.JSONEncoder(separators=(",", ":"), allow_nan=False, sort_keys=sort_keys).encode
-    else:
-        make = _make_encoder({}, _refuse, _quote, None, ":", ",", sort_keys, False, False)
-
-        def encoder(o: Json) -> str:
-            return "".join(make(o, 0))
-
     try:
-        return encoder(tree)
+        return _encode(tree, sort_keys=sort_keys)
     except ValueError as exc:
         if "digits" not in str(exc):
             raise
     with integer_digits():
-        return encoder(tree)
+        return _encode(tree, sort_keys=sort_keys)
+
+
+def _encode(tree: Json, *, sort_keys: bool) -> str:
+    if _make_encoder is None:
+        return json.JSONEncoder(separators=(",", ":"), allow_nan=False, sort_keys=sort_keys).encode(tree)
+    markers: dict[int, Json] = {}  # what is open; not fit for use again once an error has struck
+    return "".join(_make_encoder(markers, _refuse, _quote, None, ":", ",", sort_keys, False, False)(tree, 0))
 
 
 def _refuse(value: object) -> Json:
