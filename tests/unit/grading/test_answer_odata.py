@@ -93,6 +93,7 @@ def test_finds_the_error(text: str, error: tuple[str, str | None], lenient: tupl
 
 UNPARSEABLE = [
     ('Answer: {"value": 1} </think> I cannot tell.', "no answer object in the text"),
+    ('Answer: {"value": 1} <think>a</think> b </think> I cannot tell.', "no answer object in the text"),
     ("", "empty"),
     (" \n", "empty"),
     ("I cannot tell.", "no answer object in the text"),
