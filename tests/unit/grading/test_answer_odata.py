@@ -24,6 +24,7 @@ VALUES = [
     # reasoning
     ('<think>first {"value": 1}</think>{"value": 2}', 2, ("reasoning",)),
     ('draft {"value": 1} </think>\n{"value": 2}', 2, ("reasoning",)),
+    ('Answer: {"value": 1} </think> so {"value": 2}', 2, ("prose",)),
     ('<think>a</think> so {"value": 2}', 2, ("prose",)),
     ('{"value": 1} <think>was that right?</think>', 1, ("reasoning",)),
     ('{"value": "<think>a</think>"}', "<think>a</think>", ()),
@@ -91,6 +92,8 @@ def test_finds_the_error(text: str, error: tuple[str, str | None], lenient: tupl
 
 
 UNPARSEABLE = [
+    ('Answer: {"value": 1} </think> I cannot tell.', "no answer object in the text"),
+    ('Answer: {"value": 1} <think>a</think> b </think> I cannot tell.', "no answer object in the text"),
     ("", "empty"),
     (" \n", "empty"),
     ("I cannot tell.", "no answer object in the text"),
