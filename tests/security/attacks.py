@@ -97,7 +97,7 @@ RESOURCES = (
     Attack("memory-at-once", "def f():\n    return len(bytearray(10 ** 12))\n", ("memory",)),
     Attack("memory-in-steps", "def f():\n    kept = []\n    while True:\n        kept.append(bytearray(1 << 22))\n", ("memory",)),
     Attack("c-stack", "import sys\nsys.setrecursionlimit(600000)\ndef f(n=0):\n"
-           "    return sorted([1, 2], key=lambda x: f(n + 1))\n", ("crashed",), "SIGSEGV"),
+           "    return sorted([1, 2], key=lambda x: f(n + 1))\n", ("crashed", "error"), "SIGSEGV"),
     Attack("output-flood", "def f():\n    for i in range(200000):\n        print('x' * 10000)\n    return 1\n", ("overflow",)),
     Attack("error-output-flood", "import sys\ndef f():\n    while True:\n        sys.stderr.write('x' * 10000)\n", ("overflow",)),
     Attack("result-flood", "def f():\n    return 'x' * (8 << 20)\n", ("overflow",)),
