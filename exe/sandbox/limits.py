@@ -9,10 +9,10 @@ from dataclasses import dataclass
 class Limits:
     """Limits of one evaluation of one call; each is enforced by the kernel or from outside the process.
 
-    `cpu_seconds` is the paper's validator 7; a program that ignores the signal which ends it gets
-    up to two seconds more. `wall_seconds` counts from
-    the fork; a process that is kept from the processor by others, not asleep, gets up to four times as long. `memory_bytes` is address space beyond what the worker itself has mapped. `result_bytes` bounds the plain
-    form of the result, `output_bytes` what the program prints; over either, the outcome is `overflow`.
+    `cpu_seconds` is the paper's validator 7; a program that ignores the signal which ends it gets up to two seconds
+    more. `wall_seconds` counts from the fork; a process that is kept from the processor by others, not asleep, gets up
+    to four times as long. `memory_bytes` is address space beyond what the worker itself has mapped. `result_bytes`
+    bounds the plain form of the result, `output_bytes` what the program prints; over either, the outcome is `overflow`.
     `recursion_limit` is the depth that a program sees, counted as if its call stood at the top level of a module.
     """
 

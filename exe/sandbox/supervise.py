@@ -22,13 +22,18 @@ def parse(data: bytes, nonce: bytes) -> dict[Any, Any] | None:
             return None
         kind = data[at + NONCE : at + NONCE + 1]
         end = at + _HEADER + int.from_bytes(data[at + NONCE + 1 : at + _HEADER], "big")
-        if end > len(data) or kind in found or any(final in found for final in (b"V", b"R", b"T")):
+        if end > len(data) or kind in found or final(found):
             return None
         if kind not in (b"C", b"V", b"R", b"T") or (b"\n" in data[at + _HEADER : end] and kind != b"C"):
             return None
         found[kind] = data[at + _HEADER : end]
         at = end
     return found
+
+
+def final(found: dict[Any, Any] | None) -> bool:
+    """Whether the frames end in one that a child writes last."""
+    return found is not None and any(kind in found for kind in (b"V", b"R", b"T"))
 
 
 def code_only(found: dict[Any, Any] | None) -> dict[Any, Any]:
@@ -54,15 +59,18 @@ def ended(status: int, cpu: float, cpu_limit: float) -> tuple[str, str] | None:
     return "crashed", signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
 
 
-def reap(pid: int, *, kill: bool) -> tuple[int, float, bool]:
-    """End a child and all that it may have left: its status, CPU seconds, whether it lingered after closing its pipe."""
+def reap(pid: int, *, kill: bool, reported: bool) -> tuple[int, float, bool]:
+    """End a child and all that it may have left: its status, CPU seconds, whether it lingered after closing its pipe.
+
+    One that has `reported` is about to end: only our own code knows the nonce, and ends the process after its report.
+    """
     if kill:
         os.kill(pid, signal.SIGKILL)
     limit = time.monotonic() + _GRACE
     lingered = False
     found = 0
     while not found:
-        found, status, usage = os.wait4(pid, 0 if kill or lingered else os.WNOHANG)
+        found, status, usage = os.wait4(pid, 0 if kill or reported or lingered else os.WNOHANG)
         if not found and time.monotonic() > limit:
             lingered = True
             os.kill(pid, signal.SIGKILL)

@@ -225,24 +225,19 @@ class Zygote:
         os.close(output)
         data, verdict = self._listen(pid, read)
         os.close(read)
-        status, cpu, lingered = self.supervise.reap(pid, kill=verdict is not None)
+        found = self.supervise.parse(data, nonce)
+        reported = verdict is None and self.supervise.final(found)
+        status, cpu, lingered = self.supervise.reap(pid, kill=verdict is not None, reported=reported)
+        if reported and os.WIFEXITED(status):
+            return cpu, False, found
         if lingered:
             verdict = "crashed", "closed its channel and went on"
-        found = self.supervise.parse(data, nonce)
-        if verdict is not None:
-            return cpu, False, {**self.supervise.code_only(found), "outcome": self.child.failure(*verdict)}
-        if found is None or (data and not os.WIFEXITED(status)):
-            ended = self.supervise.ended(status, cpu, self.limits["cpu_seconds"])
-            if ended is not None:
-                return cpu, False, {"outcome": self.child.failure(*ended)}
+        verdict = verdict or self.supervise.ended(status, cpu, self.limits["cpu_seconds"])
+        if verdict is None and found is None:
             return cpu, True, {"outcome": self.child.failure("forged", "bytes that our worker does not write")}
-        if not any(kind in found for kind in (b"V", b"R", b"T")):
-            gone = self.supervise.ended(status, cpu, self.limits["cpu_seconds"]) or (
-                "crashed",
-                f"ended with status {os.WEXITSTATUS(status)} and no result",
-            )
-            return cpu, False, {**self.supervise.code_only(found), "outcome": self.child.failure(*gone)}
-        return cpu, False, found
+        if verdict is None:
+            verdict = "crashed", f"ended with status {os.WEXITSTATUS(status)} and no result"
+        return cpu, False, {**self.supervise.code_only(found), "outcome": self.child.failure(*verdict)}
 
     def _listen(self, pid: int, read: int) -> tuple[bytes, tuple[str, str] | None]:
         """All that the child writes until it ends, within its time; the second item is why it must be killed."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ LIMITS = Limits(wall_seconds=6.0, cpu_seconds=0.6, memory_bytes=512 << 20, outpu
 STATUSES = {
     "exec-os-exit": "crashed",
     "exec-timeout-swallowed": "timeout",
-    "exec-recursion-c-stack": "crashed",
+    "exec-recursion-c-stack": "crashed" if sys.version_info < (3, 12) else "error",  # later ones guard their C stack
     "exec-huge-stdout": "overflow",  # the row's output_limit
     "exec-memory": "memory",  # the row's resource_limit: machine dependent, excluded
     "exec-thread-left-running": "impure",  # no program may start a thread, so none is left running
