@@ -34,6 +34,10 @@ class TaskSet:
         """The cases by id."""
         return {case.id: case for case in self.cases}
 
+    def known(self) -> dict[str, tuple[Program, Case]]:
+        """Case id → its program and itself, as `runners.models.Context` wants them."""
+        return {case.id: (self.programs[case.program], case) for case in self.cases}
+
 
 def load(directory: Path) -> TaskSet:
     """Read the set in `directory`.
