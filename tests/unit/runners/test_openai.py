@@ -70,6 +70,14 @@ def test_only_what_is_set_is_sent() -> None:
     }
 
 
+def test_a_schema_is_sent_as_the_response_format() -> None:
+    _, sent = answered(Reply(), schema={"type": "object"})
+    assert sent["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "answer", "schema": {"type": "object"}},
+    }
+
+
 def test_an_empty_answer_is_an_answer() -> None:
     found, _ = answered(Reply(message={"content": None}))
     assert found.text == ""
