@@ -15,6 +15,7 @@ from exe.records import Attempt, Case, Verdict
 from runners.intervals import Estimate, estimate
 
 VERDICTS: tuple[str, ...] = (*get_args(Verdict), "missing")
+MAX_REASONS = 40
 RULES = ("json", "typed", "python", "format")
 
 
@@ -50,7 +51,7 @@ class Score:
     recorded: int  # attempts with a verdict on the model: neither missing nor failed
     verdicts: dict[str, int]
     rates: dict[str, float]  # verdicts over planned
-    reasons: dict[str, int]  # "verdict: reason" where an attempt gives one
+    reasons: dict[str, int]  # "verdict: reason" without its details, most frequent first
     pass_at: dict[str, Estimate | None]
     macro: dict[str, Estimate | None]
     bounds: tuple[float, float]
@@ -98,9 +99,6 @@ def score(
     verdicts = _verdicts(tallies)
     planned = len(tallies) * samples
     micro, macro = _pass_at(tallies, ks, samples)
-    reasons: Counter[str] = Counter()
-    for tally in tallies:
-        reasons.update(f"{mark.verdict}: {mark.reason}" for mark in tally.marks if mark and mark.reason)
     right = verdicts["correct"]
     unknown = verdicts["missing"] + verdicts["failed"]
     return Score(
@@ -112,7 +110,7 @@ def score(
         recorded=planned - unknown,
         verdicts=verdicts,
         rates={name: count / planned for name, count in verdicts.items()},
-        reasons=dict(sorted(reasons.items())),
+        reasons=_reasons(tallies),
         pass_at=micro,
         macro=macro,
         bounds=(right / planned, (right + unknown) / planned),
@@ -191,6 +189,19 @@ def _mark(attempt: Attempt) -> _Mark:
 def _verdicts(tallies: Iterable[_Tally]) -> dict[str, int]:
     counts = Counter(mark.verdict if mark else "missing" for tally in tallies for mark in tally.marks)
     return {name: counts[name] for name in VERDICTS}
+
+
+def _reasons(tallies: Iterable[_Tally]) -> dict[str, int]:
+    """How often each reason was given, its details left out; beyond `MAX_REASONS` the rarest are counted together."""
+    counts = Counter(
+        f"{mark.verdict}: {mark.reason.partition(':')[0]}"
+        for tally in tallies
+        for mark in tally.marks
+        if mark and mark.reason
+    )
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    rest = sum(count for _, count in ranked[MAX_REASONS:])
+    return dict(ranked[:MAX_REASONS]) | ({"other": rest} if rest else {})
 
 
 def _clusters(tallies: Sequence[_Tally], values: Iterable[float]) -> list[list[float]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from exe.grading.reader import MAX_DEPTH, TOO_DEEP, Reading, read
 
 Span = tuple[int, int]
-MAX_CONTAINERS = 50_000
+MAX_CONTAINERS = 20_000
 
 _THINK = re.compile(r"<(?P<close>/?)(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _OPEN = re.compile(r"[\[{]")
@@ -40,7 +40,7 @@ class Fence:
 
 
 class TooManyContainers(Exception):
-    """A text with more brackets than a search is worth."""
+    """A text with more brackets than a search is worth; the message is the reason."""
 
 
 def containers(text: str) -> list[Reading]:
@@ -55,7 +55,7 @@ def containers(text: str) -> list[Reading]:
         reading = read(text, opening.start())
         seen += MAX_DEPTH if reading.reason == TOO_DEEP else 1
         if seen > MAX_CONTAINERS:
-            raise TooManyContainers
+            raise TooManyContainers(TOO_DEEP if reading.reason == TOO_DEEP else f"more than {MAX_CONTAINERS} brackets")
         found.append(reading)
         pos = reading.resume
     return found

@@ -24,7 +24,6 @@ from itertools import islice
 from typing import Any
 
 from exe.grading.extract import (
-    MAX_CONTAINERS,
     VALUE_START,
     TooManyContainers,
     answer_region,
@@ -51,8 +50,8 @@ def parse_odata(text: str) -> Answer:
         return whole
     try:
         return _within(text)
-    except TooManyContainers:
-        return _none(f"more than {MAX_CONTAINERS} brackets")
+    except TooManyContainers as error:
+        return _none(str(error))
 
 
 def _within(text: str) -> Answer:

@@ -64,7 +64,9 @@ def _ending(text: str) -> Answer | None:
     last_line = text.rstrip().rpartition("\n")[2]
     for label in islice(_ENDING.finditer(last_line), 20):
         body = last_line[label.end() :].strip().removesuffix("**").removesuffix(".").removesuffix("**").strip()
-        if VALUE_START.match(body) or body.startswith("assert "):  # the first label before a value decides: what follows later is an aside
+        if VALUE_START.match(body) or body.startswith(
+            "assert "
+        ):  # the first label before a value decides: what follows later is an aside
             answer = _read(body, "prose")
             return answer if answer.status == "value" else None
     return None
