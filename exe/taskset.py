@@ -57,6 +57,10 @@ class TaskSet:
         """The cases by id."""
         return {case.id: case for case in self.cases}
 
+    def known(self) -> dict[str, tuple[Program, Case]]:
+        """Case id → its program and itself, as models that answer from the truth want them."""
+        return {case.id: (self.programs[case.program], case) for case in self.cases}
+
 
 def is_set(directory: Path) -> bool:
     """Whether a finished task set lies in this folder."""

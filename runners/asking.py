@@ -22,10 +22,13 @@ class Stopped(Exception):
 class RetryPolicy:
     """At most `retries` further tries, after base·2ⁿ seconds (capped, jittered) or what the server asks if longer.
 
+    Being turned away for overload is counted apart, up to `overloads`: it says that we ask too fast, not that anything
+    is broken, and the limiter is slowing down meanwhile.
     A server that asks for more than `longest` seconds is not waited for: the attempt fails and a resumed run asks again.
     """
 
     retries: int = 5
+    overloads: int = 20
     base: float = 0.5
     cap: float = 30.0
     longest: float = 300.0
@@ -114,16 +117,17 @@ class Asker:
         Raises Stopped when the run ends meanwhile, TransientError (the last) when the retries are used up, and at once
         what no retry can mend: RequestError, AuthError, ModelUnavailable.
         """
-        tries = 0
+        tries = overloads = 0
         while True:
             if self._stopping.is_set():
                 raise Stopped
             try:
                 completion = await self._once(request)
             except TransientError as error:
-                tries += 1
+                tries, overloads = tries + 1, overloads + isinstance(error, Overloaded)
+                spent = overloads > self._policy.overloads or tries - overloads > self._policy.retries
                 asked = error.retry_after
-                if tries > self._policy.retries or (asked is not None and asked > self._policy.longest):
+                if spent or (asked is not None and asked > self._policy.longest):
                     raise
                 wait = self._policy.wait(tries, asked, self._random.random)
                 self._on_retry(str(error), wait)

@@ -20,7 +20,7 @@ class RunSettings:
     """What is asked and how. The second block changes how fast, and what is
     reported of it; it is no part of a run's identity.
 
-    None in `max_tokens`, `examples` and `concurrency` takes the model's own default. `temperature` None sends none.
+    None in `max_tokens`, `examples`, `structured` and `concurrency` takes the model's own default. `temperature` None sends none.
     """
 
     style: prompt.Style = "direct"
@@ -36,6 +36,7 @@ class RunSettings:
     effort: str | None = None
     repair: int = 1
     examples: bool | None = None
+    structured: bool | None = None  # hold the answer to a schema; only in style direct and the odata format
 
     ks: tuple[int, ...] = (1,)
     concurrency: int | None = None
@@ -73,6 +74,7 @@ class Job:
             seed=settings.seed + sample if sampled else None,
             stop=settings.stop,
             effort=settings.effort,
+            schema=prompt.ANSWER_SCHEMA if settings.structured else None,
         )
 
     def request_sha256(self, case: Case, sample: int) -> str:
@@ -83,10 +85,14 @@ class Job:
 def prepare(model: Model, taskset: TaskSet, settings: RunSettings) -> Job:
     """Fill in the model's defaults, choose the cases and write down what identifies the run."""
     traits = model.traits
+    can_hold = settings.style == "direct" and taskset.manifest.answer_format == "odata"
+    if settings.structured and not can_hold:
+        raise UsageError("structured answers go with --prompt direct and a set in the odata format")
     filled = replace(
         settings,
         max_tokens=traits.max_tokens if settings.max_tokens is None else settings.max_tokens,
         examples=traits.few_shot if settings.examples is None else settings.examples,
+        structured=traits.structured and can_hold if settings.structured is None else settings.structured,
         concurrency=traits.concurrency if settings.concurrency is None else settings.concurrency,
         repair=min(settings.repair, 1) if traits.repairs else 0,
     )

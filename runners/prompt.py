@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from exe.errors import UsageError
-from exe.records import Case, Message, Program
+from exe.records import Case, Json, Message, Program
 
 PROMPT_VERSION = 1
 KINDS = ("output",)
@@ -108,6 +108,26 @@ Your answer could not be read: {error}
 Reply once more, with nothing but the answer in the required form.
 """
 
+ANSWER_SCHEMA: dict[str, Json] = {
+    "anyOf": [
+        {"type": "object", "properties": {"value": {}}, "required": ["value"], "additionalProperties": False},
+        {
+            "type": "object",
+            "properties": {
+                "error": {
+                    "type": "object",
+                    "properties": {"code": {"type": "string"}, "message": {"type": "string"}},
+                    "required": ["code", "message"],
+                    "additionalProperties": False,
+                }
+            },
+            "required": ["error"],
+            "additionalProperties": False,
+        },
+    ]
+}
+"""The odata answer as a JSON Schema, for servers that can hold a model to one."""
+
 _TEMPLATES = (
     _QUESTION,
     _TASK_ODATA,
@@ -119,6 +139,7 @@ _TEMPLATES = (
     _DIRECT_PYTHON,
     _COT_PYTHON,
     _REPAIR,
+    repr(ANSWER_SCHEMA),
     *(repr(example) for example in EXAMPLES),
 )
 PROMPT_SHA256 = hashlib.sha256("\0".join(_TEMPLATES).encode()).hexdigest()

@@ -113,16 +113,16 @@ async def _session(job: Job, folder: Path, progress: Callable[[Progress], None])
             tally.add(attempt, fresh=False)
         loop = Loop(job, log, tally, progress)
         with _signals(loop.stop):
-            try:
-                await loop.drive()
-            finally:
-                await job.model.aclose()
+            await loop.drive()
         if loop.interrupted:
             raise KeyboardInterrupt
         log.finish()
     finally:
-        log.close()
-        _record_time(folder, tally)
+        try:
+            await job.model.aclose()
+        finally:
+            _record_time(folder, tally)
+            log.close()
     return tally
 
 

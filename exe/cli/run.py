@@ -162,9 +162,8 @@ def _measure(spec: str, tasks: TaskSet, settings: RunSettings, where: Where, tim
         if not where.quiet:
             click.echo(text, err=True)
 
-    known = {case.id: (tasks.programs[case.program], case) for case in tasks.cases}
     model = open_model(
-        spec, Context(cases=known, answer_format=tasks.manifest.answer_format, timeout=timeout, notify=say)
+        spec, Context(cases=tasks.known(), answer_format=tasks.manifest.answer_format, timeout=timeout, notify=say)
     )
     with closing(Bar(spec, None, unit="cases", quiet=where.quiet)) as bar:
         done = 0

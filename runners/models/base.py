@@ -26,6 +26,7 @@ class Request:
     seed: int | None = None
     stop: tuple[str, ...] = ()
     effort: str | None = None  # reasoning effort, where the provider has such a thing
+    schema: dict[str, Json] | None = None  # JSON Schema that the server should hold the answer to
 
     def sha256(self, settings: dict[str, Json]) -> str:
         """Hex digest of everything that decides the reply: this request and the model's `settings`.
@@ -43,6 +44,7 @@ class Request:
             "seed": self.seed,
             "stop": list(self.stop),
             "effort": self.effort,
+            "schema": self.schema,
         }
         text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode("ascii")).hexdigest()
@@ -53,12 +55,14 @@ class Traits:
     """How a run should treat a model by default; no part of its identity.
 
     `remote` models are asked over a socket: their failures may end a run early and their latency is measured.
-    `repairs` says whether an unreadable answer earns one more turn. `few_shot` asks for worked examples in the prompt.
+    `repairs` says whether an unreadable answer earns one more turn. `few_shot` asks for worked examples in the prompt,
+    `structured` for answers held to the schema of the answer format, where the style asks for nothing but the answer.
     """
 
     remote: bool = True
     repairs: bool = True
     few_shot: bool = False
+    structured: bool = False
     max_tokens: int | None = 4096
     concurrency: int = 16
 

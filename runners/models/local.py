@@ -70,8 +70,8 @@ class LocalModel:
 
     @property
     def traits(self) -> Traits:
-        """As many questions at once as there are slots; examples in the prompt, since small models need them."""
-        return Traits(few_shot=True, max_tokens=self._max_tokens, concurrency=self._slots)
+        """As many questions at once as there are slots; examples and a schema, since small models need them."""
+        return Traits(few_shot=True, structured=True, max_tokens=self._max_tokens, concurrency=self._slots)
 
     async def complete(self, request: Request) -> Completion:
         """Ask once, starting the server where it does not run yet. Raises ModelUnavailable when it died."""

@@ -110,6 +110,7 @@ class OpenAIModel:
             "seed": request.seed,
             "stop": list(request.stop) or None,
             "reasoning_effort": request.effort,
+            "response_format": _held_to(request.schema),
         }
         body.update((name, value) for name, value in optional.items() if value is not None)
         if self._extra:
@@ -163,6 +164,11 @@ class OpenAIModel:
         if status in _TRANSIENT or status >= 500:
             return TransientError(said, wait)
         return RequestError(said)
+
+
+def _held_to(schema: dict[str, Json] | None) -> dict[str, Json] | None:
+    """The response format that holds an answer to a JSON Schema, None for free text."""
+    return None if schema is None else {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
 
 
 def _sdk() -> Any:

@@ -271,6 +271,16 @@ def test_one_more_turn_for_an_answer_that_cannot_be_read(demo: Path, tmp_path: P
         assert len(server.requests) == count + 3
 
 
+def test_structured_answers_are_asked_for_where_they_fit(demo: Path, tmp_path: Path) -> None:
+    with chat_server(lambda body, _n: Reply(solve(body))) as server:
+        spec = f"openai:m1@{server.url}"
+        measure(spec, demo, tmp_path / "out", settings(limit=1, structured=True))
+        measure(spec, demo, tmp_path / "out", settings(limit=1))
+        with pytest.raises(UsageError, match="structured"):
+            measure(spec, demo, tmp_path / "out", settings(limit=1, structured=True, style="cot"))
+    assert ["response_format" in body for body in server.requests] == [True, False]
+
+
 def test_endings_are_verdicts_of_their_own(demo: Path, tmp_path: Path) -> None:
     def behave(body: dict[str, Any], number: int) -> Reply:
         if number == 0:

@@ -35,8 +35,7 @@ def ask(model: Model, request: Request | None = None) -> Completion:
 
 
 def context(taskset: TaskSet, **changes: Any) -> Context:
-    cases = {case.id: (taskset.program(case), case) for case in taskset.cases}
-    return Context(cases=cases, answer_format=taskset.manifest.answer_format, **changes)
+    return Context(cases=taskset.known(), answer_format=taskset.manifest.answer_format, **changes)
 
 
 def measure(spec: str, folder: Path, out: Path, settings: RunSettings | None = None, **changes: Any) -> RunSummary:

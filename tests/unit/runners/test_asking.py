@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -66,6 +66,15 @@ def test_retries_are_bounded() -> None:
     with pytest.raises(TransientError, match="3"):
         ask(model, QUICK)
     assert model.asked == 4
+
+
+def test_overloads_are_counted_apart_and_bounded_too() -> None:
+    policy = replace(QUICK, retries=1, overloads=4)
+    assert ask(Scripted([Overloaded("x"), Overloaded("x"), TransientError("x"), Overloaded("x")]), policy).retries == 4
+    model = Scripted([Overloaded("x") for _ in range(100)])
+    with pytest.raises(Overloaded):
+        ask(model, policy)
+    assert model.asked == 5
 
 
 @pytest.mark.parametrize("error", [RequestError("no"), AuthError("no")])

@@ -164,6 +164,7 @@ def test_a_request_is_identified_by_all_that_decides_its_reply() -> None:
         {"seed": 2},
         {"stop": ()},
         {"effort": "high"},
+        {"schema": {}},
     ]
     others = {dataclasses.replace(base, **change).sha256({"model": "m"}) for change in changes}  # type: ignore[arg-type]
     assert len(others | {base.sha256({"model": "m"}), base.sha256({"model": "n"})}) == len(changes) + 2

@@ -28,8 +28,10 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def answered(reply: Reply, timeout: float = 5.0, **request: Any) -> tuple[Completion, dict[str, Any]]:
     with chat_server(lambda _body, _number: reply) as server:
-        completion = ask(OpenAIModel("m1", server.url, timeout=timeout), question(**request))
-        assert server.keys == [f"Bearer {KEY}"]
+        try:
+            completion = ask(OpenAIModel("m1", server.url, timeout=timeout), question(**request))
+        finally:
+            assert server.keys == [f"Bearer {KEY}"]  # once, whatever happens: retrying is the run's business
         return completion, server.requests[0]
 
 
@@ -65,6 +67,14 @@ def test_only_what_is_set_is_sent() -> None:
         "stop": ["\n\n"],
         "top_p": 0.9,
         "reasoning_effort": "low",
+    }
+
+
+def test_a_schema_is_sent_as_the_response_format() -> None:
+    _, sent = answered(Reply(), schema={"type": "object"})
+    assert sent["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "answer", "schema": {"type": "object"}},
     }
 
 

