@@ -6,13 +6,13 @@ from dataclasses import asdict, dataclass, field, replace
 
 from exe.errors import UsageError
 from exe.records import Case, Json
+from exe.taskset import TaskSet
 from runners import prompt, results
 from runners.asking import RetryPolicy
 from runners.models.base import Model, Request
 from runners.results import Plan
 from runners.sampling import limited, selected
 from runners.score import pass_at_k
-from exe.taskset import TaskSet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +100,9 @@ def prepare(model: Model, taskset: TaskSet, settings: RunSettings) -> Job:
         raise UsageError("samples, limit and concurrency must each be at least 1")
     for k in filled.ks:
         pass_at_k(filled.samples, 0, k)  # a k above the samples is refused before anything is asked
-    cases = limited(selected(taskset.cases, taskset.programs, filled.kinds, filled.max_source), filled.limit, filled.seed)
+    cases = limited(
+        selected(taskset.cases, taskset.programs, filled.kinds, filled.max_source), filled.limit, filled.seed
+    )
     if not cases:
         raise UsageError(f"the set {taskset.name} has no case of the wanted kind and size")
     if strange := {case.kind for case in cases} - set(prompt.KINDS):

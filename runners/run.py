@@ -12,6 +12,7 @@ from pathlib import Path
 
 from exe.errors import InputError, StorageError, UsageError
 from exe.records import Json
+from exe.taskset import TaskSet
 from runners import environment, results
 from runners.job import Job, RunSettings, prepare
 from runners.lock import Locked, exclusive
@@ -20,7 +21,6 @@ from runners.models.base import Model
 from runners.results import AttemptLog
 from runners.score import Score
 from runners.scorefile import score_run
-from exe.taskset import TaskSet
 
 __all__ = ["Progress", "RunSettings", "RunSummary", "run", "run_folder"]
 

@@ -52,6 +52,8 @@ def selected(
     def wanted(case: Case) -> bool:
         if max_source is not None and len(programs[case.program].source) > max_source:
             return False
-        return not kinds or case.kind in kinds or ("error" in kinds and case.kind == "output" and "error" in case.expected)
+        return (
+            not kinds or case.kind in kinds or ("error" in kinds and case.kind == "output" and "error" in case.expected)
+        )
 
     return tuple(case for case in cases if wanted(case))

@@ -10,12 +10,12 @@ from pathlib import Path
 from exe import codec
 from exe.errors import InputError, UsageError
 from exe.records import Attempt, Case, Json
+from exe.taskset import TaskSet
 from runners import results
 from runners.attempts import regraded
 from runners.lock import Locked, exclusive
 from runners.sampling import limited, selected
 from runners.score import Score, score
-from exe.taskset import TaskSet
 
 FORMAT = 1
 

@@ -53,7 +53,7 @@ class Verbs(click.Group):
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="exe")
 @click.option("--verbose", is_flag=True, help="Add the traceback to an error.")
-def group(verbose: bool) -> None:  # noqa: ARG001 (read from the context by `main`)
+def group(verbose: bool) -> None:
     """Can language models execute real-world code? Builds benchmarks from Python packages, runs and scores models on them."""
 
 

@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 from exe import taskset
-from exe.records import Rejection
 from exe.codec import read_jsonl
+from exe.records import Rejection
 from tests.support.command import TIDINGS, exe, start
 
 BYTES = ("manifest.json", "programs.jsonl", "cases.jsonl", "rejections.jsonl")

@@ -16,6 +16,7 @@ import pytest
 
 from exe.errors import AuthError, IncompleteError, InputError, ModelUnavailable, StorageError, UsageError
 from exe.records import Attempt
+from exe.taskset import read_set as load
 from runners import results
 from runners.asking import RetryPolicy
 from runners.job import RunSettings
@@ -23,7 +24,6 @@ from runners.loop import Progress
 from runners.models import open_model
 from runners.run import run
 from runners.scorefile import regrade, score_run
-from exe.taskset import read_set as load
 from tests.support import tasks
 from tests.support.chat_server import Reply, chat_server, closed_port, error_body
 from tests.support.questions import FAST, context, measure

@@ -35,7 +35,9 @@ def altered(tree: Any) -> Any:
             return {**tree, "value": text + "0"}
         case {"@odata.type": "#set" | "#frozenset", "value": list(members)}:
             return {**tree, "value": ["altered", *members[1:]]}
-        case {"@odata.type": _, "value": [[key, value], *rest]} if all(isinstance(p, list) and len(p) == 2 for p in rest):
+        case {"@odata.type": _, "value": [[key, value], *rest]} if all(
+            isinstance(p, list) and len(p) == 2 for p in rest
+        ):
             return {**tree, "value": [[key, altered(value)], *rest]}
         case {"@odata.type": _, "value": value}:
             return {**tree, "value": altered(value)}
@@ -109,7 +111,13 @@ def cruxeval(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     work = tmp_path_factory.mktemp("cruxeval")
     data = shared_data / "cruxeval"
     done = exe(
-        "import", "cruxeval", str(data / "cruxeval.jsonl"), str(data / "codellama-7b_output_generations.json"), "--replay", "answers.jsonl", cwd=work
+        "import",
+        "cruxeval",
+        str(data / "cruxeval.jsonl"),
+        str(data / "codellama-7b_output_generations.json"),
+        "--replay",
+        "answers.jsonl",
+        cwd=work,
     )
     assert done.returncode == 0, done.stderr
     return work
@@ -121,7 +129,19 @@ def test_cruxeval_knows_right_from_wrong(cruxeval: Path, tmp_path: Path) -> None
 
 def test_the_published_answers_score_as_published(cruxeval: Path, shared_data: Path) -> None:
     """CodeLlama-7b on CRUXEval's output task: pass@1, pass@5 and each of the 8,000 verdicts."""
-    done = exe("run", "replay:answers.jsonl", "--set", "cruxeval", "--samples", "10", "--k", "1,5", "--json", "--quiet", cwd=cruxeval)
+    done = exe(
+        "run",
+        "replay:answers.jsonl",
+        "--set",
+        "cruxeval",
+        "--samples",
+        "10",
+        "--k",
+        "1,5",
+        "--json",
+        "--quiet",
+        cwd=cruxeval,
+    )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     published = json.loads((shared_data / "cruxeval" / "codellama-7b_output_scored.json").read_text("utf-8"))

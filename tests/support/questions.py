@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from exe.records import Completion, Message
+from exe.taskset import TaskSet
+from exe.taskset import read_set as load
 from runners.asking import RetryPolicy
 from runners.job import RunSettings
 from runners.models import Context, open_model
 from runners.models.base import Model, Request
 from runners.run import RunSummary, run
-from exe.taskset import TaskSet
-from exe.taskset import read_set as load
 
 FAST = RetryPolicy(retries=4, base=0.01, cap=0.05, timeout=5.0)
 

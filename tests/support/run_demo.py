@@ -12,11 +12,11 @@ from pathlib import Path
 
 from exe.errors import ExeError
 from exe.records import Completion, Json
+from exe.taskset import read_set as load
 from runners.asking import RetryPolicy
 from runners.job import RunSettings
 from runners.models import Model, Request, Traits, open_model
 from runners.run import run
-from exe.taskset import read_set as load
 from tests.support.questions import context
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from exe.errors import InputError, ModelUnavailable, RequestError, UsageError
 from exe.grading.grade import grade_text
-from runners.models import FORMS, open_model
-from runners.models.base import Request, clean
 from exe.taskset import TaskSet
 from exe.taskset import read_set as load
+from runners.models import FORMS, open_model
+from runners.models.base import Request, clean
 from tests.support import tasks
 from tests.support.questions import ask, context, question
 

@@ -11,12 +11,12 @@ import pytest
 
 from exe.errors import InputError, StorageError
 from exe.records import Attempt, Case, Completion
+from exe.taskset import read_set as load
 from runners import results
 from runners.attempts import UNGRADED
 from runners.environment import describe
 from runners.lock import Locked, exclusive
 from runners.results import AttemptLog, Plan
-from exe.taskset import read_set as load
 from tests.support import tasks
 
 PLAN = Plan(cases=tuple(tasks.case(1, turn) for turn in range(4)), samples=2)

@@ -4,7 +4,6 @@ import re
 import time
 from dataclasses import dataclass
 from enum import Enum
-from typing import Optional
 
 from .numbers import clamp as _clamp
 
@@ -57,7 +56,7 @@ def letters(text: str) -> set[str]:
     return {letter for letter in text if letter.isalpha()}
 
 
-def find_span(text: str, part: str) -> Optional[Span]:
+def find_span(text: str, part: str) -> Span | None:
     """Where a part stands in a text."""
     start = text.find(part)
     return None if start < 0 else Span(start, start + len(part))
