@@ -141,7 +141,11 @@ def write_set(
     cases = sorted(cases, key=lambda case: (rank[case.program], case.kind, case.id))
     rejections = sorted(rejections, key=lambda r: (r.stage, r.subject, r.reason, r.detail))
     (directory / MANIFEST).unlink(missing_ok=True)
-    rows = {"programs.jsonl": programs, "cases.jsonl": cases, "rejections.jsonl": rejections}
+    rows: dict[str, Sequence[Program] | Sequence[Case] | Sequence[Rejection]] = {
+        "programs.jsonl": programs,
+        "cases.jsonl": cases,
+        "rejections.jsonl": rejections,
+    }
     files = {name: codec.write_jsonl(directory / name, rows[name]) for name, _ in FILES}
     lines = "".join(codec.canonical(row) + "\n" for row in measurements)
     codec.atomic_write(directory / MEASUREMENTS, lines.encode())

@@ -32,11 +32,11 @@ VERBS: tuple[tuple[str, str, str], ...] = (
 class Verbs(click.Group):
     """The verbs of the table above, each loaded when it is asked for, so that `exe --help` stays quick."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (the base class has it)
         """The verbs in the order of a first session."""
         return [verb for verb, _, _ in VERBS]
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """The verb's command, or None for an unknown one."""
         for verb, module, _ in VERBS:
             if verb == cmd_name:
@@ -44,7 +44,7 @@ class Verbs(click.Group):
                 return command
         return None
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Lists the verbs without loading them."""
         with formatter.section("Commands"):
             formatter.write_dl([(verb, summary) for verb, _, summary in VERBS])

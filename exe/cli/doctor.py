@@ -12,7 +12,7 @@ import click
 
 from exe.cli import options
 from exe.errors import CheckFailed, IsolationError
-from exe.sandbox import probe
+from exe.sandbox.isolation import probe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,12 @@ def _isolation() -> Finding:
         isolation = probe()
     except IsolationError as error:
         return Finding(what="sandbox", good=False, says=str(error), needed=True)
-    return Finding(what="sandbox", good=True, says=isolation.describe(), needed=True)
+    return Finding(
+        what="sandbox",
+        good=True,
+        says="; ".join((f"level {isolation.level}, {isolation.name}", *isolation.detail)),
+        needed=True,
+    )
 
 
 def _module(name: str, purpose: str, extra: str) -> Finding:

@@ -6,6 +6,7 @@ import json
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -90,7 +91,7 @@ def command(
     unsafe: bool,
     quiet: bool,
     as_json: bool,
-    **asked: object,
+    **asked: Any,
 ) -> int:
     """Measure models on a task set, and print pass@1 with its 95% interval.
 
@@ -115,7 +116,7 @@ def command(
         kinds=tuple(filter(None, kinds.split(","))),
         concurrency=concurrency,
         **asked,
-    )  # type: ignore[arg-type]
+    )
     if not taskset.is_set(where.tasks):
         if set_name != options.DEFAULT_SET:
             raise UsageError(f"{where.tasks}: no task set here; `exe build SOURCE... --set {set_name}` makes one")
@@ -125,7 +126,7 @@ def command(
         if not as_json:
             click.echo(build_verb.summary(where.tasks, manifest))
     tasks = taskset.read_set(where.tasks)
-    specs = models or ("baseline:echo", EMBEDDED)
+    specs = models or (EMBEDDED, "baseline:echo")
     summaries = [(spec, _measure(spec, tasks, settings, where, timeout)) for spec in specs]
     for spec, summary in summaries:
         if as_json:

@@ -14,12 +14,12 @@ def installed_closure(name: str) -> tuple[str, ...]:
 
     Of `name` every extra counts, since nothing records which were asked for; of the others those that something asks for.
     """
-    here = canonicalize_name(name)
+    here = str(canonicalize_name(name))
     root = _installed(here)
     if root is None:
         return ()
-    seen = {here: {"", *(root.metadata.get_all("Provides-Extra") or [])}}
-    waiting = [here]
+    seen: dict[str, set[str]] = {here: {"", *(root.metadata.get_all("Provides-Extra") or [])}}
+    waiting: list[str] = [here]
     while waiting:
         current = waiting.pop()
         found = _installed(current)
