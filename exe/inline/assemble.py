@@ -53,6 +53,8 @@ def _inline(project: Project, candidate: Candidate, limits: Limits) -> Inlined:
         raise Refused("unknown-function", f"{candidate.module}:{candidate.qualname}")
     if project.table(candidate.module).raises:
         raise Refused("module-fails", f"{candidate.module} raises when it is imported here")
+    if project.hop(candidate.module, name) is not None:
+        raise Refused("unknown-function", f"{name} is imported into {candidate.module} on this interpreter")
     entry = Slot(candidate.module, name)
     origins = [_origin(project, origin) for origin in candidate.origins]
     slice_ = _slice(project, entry, [slot for slot, _ in origins])

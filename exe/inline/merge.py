@@ -144,6 +144,9 @@ class _UnitWriter:
 
     def _write(self) -> str:
         start, end = self._extent()
+        first, _ = self.lines.span(self.unit.node)
+        if isinstance(self.unit.node, ast.If) and self.source.startswith("elif", first):
+            self.edits.append((first, first + 4, "if"))  # the branches before it are settled
         self._dead()
         self._local_imports()
         self._globals()

@@ -160,7 +160,7 @@ class Writer:
                 self.known["N"] = "value"
             case 4:
                 self.lines += (
-                    ["def text(x: int, y=0):", f"    return f'{{x}} {{{read}!r:>4}} N M {{y}}'"]
+                    ["def text(x: int, y=0):", f"    return f'{{x}} {{type({read}).__name__:>4}} N M {{y}}'"]
                     if value and "." not in value
                     else []
                 )
