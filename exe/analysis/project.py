@@ -109,6 +109,7 @@ class Project:
         self._read: dict[str, Module] = {}
         self._tables: dict[str, UnitTable] = {}
         self._building: dict[str, TableBuilder] = {}
+        self._partial: set[str] = set()  # modules that took the names of one that was being read
         self._targets: dict[tuple[str, str], Target] = {}
         self.cache: dict[Any, Any] = {}  # for those who compute per project: keyed by their own names
         for one in (package, *package.environment):
@@ -174,6 +175,11 @@ class Project:
             return table
         if name in self._building:
             return self._building[name].table
+        parent = name.rpartition(".")[0]
+        if parent and parent not in self._tables and self.find(parent) is not None:
+            self.table(parent)  # packages first, as Python imports them: what is half read is then the same
+            if name in self._tables:
+                return self._tables[name]
         module = self.find(name)
         assert module is not None, name
         builder = self._building[name] = TableBuilder(self, module)
@@ -181,6 +187,11 @@ class Project:
             table = self._tables[name] = builder.build()
         finally:
             del self._building[name]
+        if not self._building and self._partial:
+            for other in self._partial:
+                self._tables.pop(other, None)  # read again when asked: the circle is closed now
+            self._partial.clear()
+            return self.table(name)
         return table
 
     def importable(self, name: ImportedName) -> bool:
@@ -220,6 +231,8 @@ class Project:
         if self.find(module) is None:
             return stdlib.public_names(module) if stdlib.exists(module) else None
         table = self.table(module)
+        if module in self._building:
+            self._partial.update(list(self._building)[-1:])
         declared = self.declared_names(module)
         if declared is not None:
             return tuple(name for name in declared if self.has_member(module, name))
@@ -311,7 +324,26 @@ class Project:
         if not units or name in table.declared:
             return None
         targets = {unit.binds[name] for unit in units}
-        return targets.pop() if len(targets) == 1 else None
+        last = units[-1].binds[name]
+        if last is None or len(targets) == 1:
+            return last
+        return last if self._same(targets) else None
+
+    def _same(self, targets: set[Imported | None]) -> bool:
+        """Whether imports by different ways come to one definition: two stars that hand on the same name."""
+        ends: set[tuple[str, str | None]] = set()
+        for target in targets:
+            for _ in range(_HOPS):
+                if target is None or target.attribute is None or self.find(target.module) is None:
+                    break
+                units = self.table(target.module).binders.get(target.attribute)
+                if not units or len(units) > 1 or units[0].binds[target.attribute] is None:
+                    break
+                target = units[0].binds[target.attribute]
+            if target is None:
+                return False
+            ends.add((target.module, target.attribute))
+        return len(ends) == 1
 
     def target(self, module: str, name: str) -> Target:
         """What a global name of a module stands for, through any number of imports."""
