@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from exe.analysis.project import Builtin, Foreign, Missing, Slot
 from exe.analysis.scopes import Reading, Use
 from exe.analysis.stdlib import BUILTINS, load
+from exe.analysis.targets import Builtin, Foreign, Missing, Slot
 from exe.inline import fstrings
 from exe.inline.naming import ForeignName, Naming, assign_names, foreign_name, summary
+from exe.inline.reading import LocalImport, Resolved, UnitReading
 from exe.inline.result import Refused
-from exe.inline.slice import LocalImport, Resolved, Slice, UnitReading
+from exe.inline.slice import Slice
 
 Edit = tuple[int, int, str]
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
 
-from exe.analysis.project import Builtin, Foreign, Slot
 from exe.analysis.scopes import Use, captured
+from exe.analysis.targets import Builtin, Foreign, Slot
+from exe.inline.reading import Resolved, UnitReading
 from exe.inline.result import Refused
-from exe.inline.slice import Resolved, Slice, UnitReading
+from exe.inline.slice import Slice
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ BROKEN = [
     ("error", name) for name in ("NameError", "ImportError", "ModuleNotFoundError", "AttributeError", "RecursionError")
 ]
 ALLOWED = {"module-escapes", "unresolved-import", "module-attribute-assigned", "unbound-name", "definition-order"}
-EXAMPLES = int(os.environ.get("EXE_INLINE_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("EXE_INLINE_EXAMPLES", "40"))
 
 
 class Writer:
