@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from exe.analysis.modules import FunctionNode
-from exe.analysis.project import Foreign, Project, Slot, Target
+from exe.analysis.project import Project
 from exe.analysis.scopes import Use
+from exe.analysis.targets import Foreign, Slot, Target
 from exe.analysis.units import Unit
 
 MUTATORS: Final = frozenset(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from exe.analysis.project import Builtin, Foreign, Missing, Slot
 from exe.analysis.scopes import Reading, Use
 from exe.analysis.stdlib import BUILTINS, load
+from exe.analysis.targets import Builtin, Foreign, Missing, Slot
 from exe.inline import fstrings
 from exe.inline.naming import ForeignName, Naming, assign_names, foreign_name, summary
+from exe.inline.reading import LocalImport, Resolved, UnitReading
 from exe.inline.result import Refused
-from exe.inline.slice import LocalImport, Resolved, Slice, UnitReading
+from exe.inline.slice import Slice
 
 Edit = tuple[int, int, str]
 
@@ -144,6 +145,9 @@ class _UnitWriter:
 
     def _write(self) -> str:
         start, end = self._extent()
+        first, _ = self.lines.span(self.unit.node)
+        if isinstance(self.unit.node, ast.If) and self.source.startswith("elif", first):
+            self.edits.append((first, first + 4, "if"))  # the branches before it are settled
         self._dead()
         self._local_imports()
         self._globals()

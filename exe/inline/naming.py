@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
 
-from exe.analysis.project import Builtin, Foreign, Slot
 from exe.analysis.scopes import Use, captured
+from exe.analysis.targets import Builtin, Foreign, Slot
+from exe.inline.reading import Resolved, UnitReading
 from exe.inline.result import Refused
-from exe.inline.slice import Resolved, Slice, UnitReading
+from exe.inline.slice import Slice
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,9 @@ def _summarize_use(use: Use, found: Resolved, reading: UnitReading, result: Summ
         case _:
             return
     result.used[key] = None
-    if use.scope.kind != "module" and (found.used or use.home is not None) and not use.ambiguous:
+    written = key.name if isinstance(key, Slot) else key.preferred
+    moved = found.used or use.home is not None or use.node.id != written  # it stands where another name was written
+    if use.scope.kind != "module" and moved and not use.ambiguous:
         taken = captured(use)
         if use.home is not None:
             taken -= {entry.bound for entry in reading.imports if entry.how == "drop"}
@@ -147,6 +150,17 @@ class _Requests:
             self.pinned |= one.pinned
             self.builtins |= one.builtins
             self.names |= one.identifiers
+        self.passing = self._passing(slice_)
+
+    def _passing(self, slice_: Slice) -> set[Key]:
+        """Pinned names that nothing reads but the statements that bind them."""
+        left = {key for key in self.pinned if isinstance(key, Slot)}
+        for reading in slice_.readings:
+            module, binds = reading.unit.module.name, reading.unit.binds
+            for key in summary(reading).used:
+                if key in left and isinstance(key, Slot) and not (key.module == module and key.name in binds):
+                    left.discard(key)
+        return set(left)
 
 
 def identifiers(reading: UnitReading) -> set[str]:
@@ -190,8 +204,12 @@ def _share(name: str, keys: list[Key], slice_: Slice, requests: _Requests, namin
         naming.owners[name] = owner
         if builtin:
             naming.builtins.add(name)
+    passing = owner is not None and owner in requests.passing
     for key in sorted(keys, key=_order):
         if key == owner:
+            continue
+        if passing and key in requests.passing:
+            naming.emitted[key] = name  # `except … as e` in two modules: gone before anyone else looks
             continue
         if key in requests.pinned or key == slice_.entry:
             raise Refused("name-collision", f"{name} of {_place(key)} cannot be renamed")

@@ -26,7 +26,7 @@ BROKEN = [
     ("error", name) for name in ("NameError", "ImportError", "ModuleNotFoundError", "AttributeError", "RecursionError")
 ]
 ALLOWED = {"module-escapes", "unresolved-import", "module-attribute-assigned", "unbound-name", "definition-order"}
-EXAMPLES = int(os.environ.get("EXE_INLINE_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("EXE_INLINE_EXAMPLES", "40"))
 
 
 class Writer:
@@ -160,7 +160,7 @@ class Writer:
                 self.known["N"] = "value"
             case 4:
                 self.lines += (
-                    ["def text(x: int, y=0):", f"    return f'{{x}} {{{read}!r:>4}} N M {{y}}'"]
+                    ["def text(x: int, y=0):", f"    return f'{{x}} {{type({read}).__name__:>4}} N M {{y}}'"]
                     if value and "." not in value
                     else []
                 )
