@@ -41,6 +41,7 @@ class Hints:
     keys_by_name: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     patterns_by_name: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     examples: tuple[Example, ...] = ()
+    entry: str = ""
 
 
 def mine(source: str, entry: str) -> Hints:
@@ -62,6 +63,7 @@ def mine(source: str, entry: str) -> Hints:
         keys_by_name={name: _distinct(values) for name, values in miner.keys_by_name.items()},
         patterns_by_name={name: _distinct(values) for name, values in miner.patterns_by_name.items()},
         examples=tuple(_examples(tree, entry_node, entry)),
+        entry=entry.rpartition(".")[2],
     )
 
 

@@ -319,8 +319,12 @@ class Maker:
             base = samples.mutate(base, self.below, self.hints.strings or samples.PIECES)
         return base
 
+    def hinted_texts(self, name: str) -> tuple[str, ...]:
+        """What the parameter's name suggests, and the function's own."""
+        return lexicon.text_hints(name) + lexicon.text_hints(self.hints.entry)
+
     def _base_text(self, name: str) -> str:
-        hinted = lexicon.text_hints(name)
+        hinted = self.hinted_texts(name)
         tested = [value for value in self.hints.by_name.get(name, ()) if isinstance(value, str)]
         strings, patterns = self.hints.strings, self.hints.patterns_by_name.get(name, ())
         options = [_words, _words, _words, _edge, _letters, _phrase, *([_long] if self.chance(10) else [])]
@@ -349,11 +353,11 @@ def _phrase(maker: Maker, _: str) -> str:
 
 
 def _long(maker: Maker, name: str) -> str:
-    return maker.choose((*lexicon.text_hints(name), *lexicon.WORDS)) * (5 + maker.below(20))
+    return maker.choose((*maker.hinted_texts(name), *lexicon.WORDS)) * (5 + maker.below(20))
 
 
 def _hinted(maker: Maker, name: str) -> str:
-    return maker.choose(lexicon.text_hints(name))
+    return maker.choose(maker.hinted_texts(name))
 
 
 def _tested(maker: Maker, name: str) -> str:
