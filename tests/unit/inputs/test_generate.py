@@ -71,7 +71,7 @@ from tests.unit.inputs.execution import execute
 from tests.unit.inputs.test_generate import SOURCE
 if sys.argv[2] == "crowded":  # more modules, more constants in them, and a generator already at work
     import exe.inline, exe.codec, hypothesis, hypothesis.strategies as st
-    hypothesis.seed(1)(hypothesis.settings(database=None)(hypothesis.given(st.text(), st.integers())(lambda a, b: None)))()
+    hypothesis.seed(1)(hypothesis.settings(database=None, max_examples=5)(hypothesis.given(st.text(), st.integers())(lambda a, b: None)))()
 _, program, _ = build(Path(sys.argv[1]), SOURCE)
 print(json.dumps([[call.call, call.arguments] for call in generate(program, seed=7, count=8, execute=execute).calls]))
 """
