@@ -66,14 +66,20 @@ CHILD = """
 import json, sys
 from pathlib import Path
 from exe.inputs import generate
+from exe.inputs.generate import draw
+from exe.inputs.mine import Hints
 from tests.unit.inputs.building import build
 from tests.unit.inputs.execution import execute
 from tests.unit.inputs.test_generate import SOURCE
-if sys.argv[2] == "crowded":  # more modules, more constants in them, and a generator already at work
-    import exe.inline, exe.codec, hypothesis, hypothesis.strategies as st
+if sys.argv[2] == "crowded":  # another module with constants, and a generator already at work
+    Path("noise.py").write_text(f"N = {list(range(100, 9000, 7))}\\nS = {list(map(chr, range(33, 800)))}\\n")
+    import noise, hypothesis, hypothesis.strategies as st
     hypothesis.seed(1)(hypothesis.settings(database=None, max_examples=5)(hypothesis.given(st.text(), st.integers())(lambda a, b: None)))()
 _, program, _ = build(Path(sys.argv[1]), SOURCE)
-print(json.dumps([[call.call, call.arguments] for call in generate(program, seed=7, count=8, execute=execute).calls]))
+calls = generate(program, seed=7, count=8, execute=execute).calls
+_, program, signature = build(Path(sys.argv[1]), "def f(a: list[int], b: list[float], c: bytes, d: str) -> str: ...")
+calls += draw(program, signature, Hints(), seed=5, size=40).values()
+print(json.dumps([[call.call, call.arguments] for call in calls]))
 """
 
 
@@ -88,7 +94,7 @@ def test_same_bytes_in_other_processes(tmp_path: Path) -> None:
             [sys.executable, "-c", CHILD, str(folder), how], cwd=folder, env=environment, capture_output=True, text=True
         )
         assert done.returncode == 0, done.stderr
-        assert len(json.loads(done.stdout)) == 8
+        assert len(json.loads(done.stdout)) == 48
         seen.add(done.stdout)
         if how == "plain":
             assert [path.name for path in folder.iterdir()] == ["demo.py"]  # nothing of Hypothesis is left behind
