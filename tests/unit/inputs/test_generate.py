@@ -72,7 +72,7 @@ from tests.unit.inputs.building import build
 from tests.unit.inputs.execution import execute
 from tests.unit.inputs.test_generate import SOURCE
 if sys.argv[2] == "crowded":  # another module with constants, and a generator already at work
-    Path("noise.py").write_text(f"N = {list(range(100, 9000, 7))}\\nS = {list(map(chr, range(33, 800)))}\\n")
+    Path("noise.py").write_text(f"N = {list(range(100, 9000, 20))}\\nS = {list(map(chr, range(33, 300)))}\\n")
     import noise, hypothesis, hypothesis.strategies as st
     hypothesis.seed(1)(hypothesis.settings(database=None, max_examples=5)(hypothesis.given(st.text(), st.integers())(lambda a, b: None)))()
 _, program, _ = build(Path(sys.argv[1]), SOURCE)
