@@ -83,7 +83,7 @@ def outcome(call: str, namespace: dict[str, Any]) -> Any:
     """Value or exception of an expression."""
     try:
         return ("value", shown(eval(call, namespace)))
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 -- whatever the code under test raises is its outcome
         return ("error", type(error).__qualname__, str(error))
 
 

@@ -4,64 +4,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any, Final
 
 from exe.analysis import static, stdlib
+from exe.analysis.exports import declared_names
 from exe.analysis.imports import Imported, ImportedName
 from exe.analysis.modules import Function, Module, module_functions, module_name
+from exe.analysis.targets import Builtin, Defined, External, Foreign, Missing, ModuleRef, Slot, Target, Unresolved
 from exe.analysis.units import TableBuilder, Unit, UnitTable, lookup_in
 from exe.records import Package, Rejection
-
-
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """A global variable of a project module."""
-
-    module: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class ModuleRef:
-    """A module of the project."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Foreign:
-    """A module outside the project, or a member of one. `known`: the standard library has it on this interpreter."""
-
-    module: str
-    attribute: str | None
-    known: bool
-
-    @property
-    def dotted(self) -> str:
-        """The canonical dotted name."""
-        return self.module if self.attribute is None else f"{self.module}.{self.attribute}"
-
-
-@dataclass(frozen=True, slots=True)
-class Builtin:
-    """A name of the builtins module."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """A name that stands for nothing that we can see; `reason` is a slug, `name` what is missing."""
-
-    name: str
-    reason: str
-
-
-Target = Slot | ModuleRef | Foreign | Builtin | Missing
 
 MODULE_DUNDERS: Final = frozenset(
     {"__name__", "__file__", "__doc__", "__path__", "__package__", "__spec__", "__loader__", "__dict__", "__cached__"}
@@ -69,34 +23,6 @@ MODULE_DUNDERS: Final = frozenset(
 
 BACKPORT: Final = "typing_extensions"
 _HOPS: Final = 50
-
-
-@dataclass(frozen=True, slots=True)
-class Defined:
-    """A definition in the project. `node` is the class, function or other statement that binds the name."""
-
-    module: str
-    qualname: str
-    node: ast.stmt
-
-
-@dataclass(frozen=True, slots=True)
-class External:
-    """Something outside the project by its canonical dotted name. Builtins are `builtins.int`.
-
-    `stdlib` is False for libraries that are not part of the standard library.
-    """
-
-    name: str
-    stdlib: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Unresolved:
-    """A name that nothing binds, and why."""
-
-    name: str
-    reason: str
 
 
 class Project:
@@ -109,6 +35,7 @@ class Project:
         self._read: dict[str, Module] = {}
         self._tables: dict[str, UnitTable] = {}
         self._building: dict[str, TableBuilder] = {}
+        self._partial: set[str] = set()  # modules that took the names of one that was being read
         self._targets: dict[tuple[str, str], Target] = {}
         self.cache: dict[Any, Any] = {}  # for those who compute per project: keyed by their own names
         for one in (package, *package.environment):
@@ -174,6 +101,11 @@ class Project:
             return table
         if name in self._building:
             return self._building[name].table
+        parent = name.rpartition(".")[0]
+        if parent and parent not in self._tables and self.find(parent) is not None:
+            self.table(parent)  # packages first, as Python imports them: what is half read is then the same
+            if name in self._tables:
+                return self._tables[name]
         module = self.find(name)
         assert module is not None, name
         builder = self._building[name] = TableBuilder(self, module)
@@ -181,6 +113,11 @@ class Project:
             table = self._tables[name] = builder.build()
         finally:
             del self._building[name]
+        if not self._building and self._partial:
+            for other in self._partial:
+                self._tables.pop(other, None)  # read again when asked: the circle is closed now
+            self._partial.clear()
+            return self.table(name)
         return table
 
     def importable(self, name: ImportedName) -> bool:
@@ -196,7 +133,9 @@ class Project:
         return attribute is None or name.loads in self._building or self.has_member(name.loads, attribute)
 
     def loads(self, name: str) -> bool:
-        """Whether a project module and the packages around it get past their own imports."""
+        """Whether importing a module works: it and the packages around it get past their own imports."""
+        if self.find(name) is None:
+            return stdlib.exists(name)
         while name:
             module = self.find(name)
             if module is None or module.fault is not None:
@@ -217,74 +156,13 @@ class Project:
         """The names that a star import binds, None where the module is not there."""
         if self.find(module) is None:
             return stdlib.public_names(module) if stdlib.exists(module) else None
-        if not self.loads(module):
-            return None
         table = self.table(module)
-        declared = self.declared_names(module)
+        if module in self._building:
+            self._partial.update(list(self._building)[-1:])
+        declared = declared_names(self, module)
         if declared is not None:
             return tuple(name for name in declared if self.has_member(module, name))
         return tuple(name for name in table.binders if not name.startswith("_"))
-
-    def declared_names(self, module: str) -> tuple[str, ...] | None:
-        """The value of `__all__` as far as literals, sums and other modules' `__all__` make it; None without one."""
-        names: list[str] | None = None
-        for unit in self.table(module).units:
-            match unit.node:
-                case (
-                    ast.Assign(targets=[ast.Name(id="__all__")], value=value)
-                    | ast.AnnAssign(target=ast.Name(id="__all__"), value=ast.expr() as value)
-                ):
-                    names = self._listed(module, value)
-                case (
-                    ast.AugAssign(target=ast.Name(id="__all__"), value=value)
-                    | ast.Expr(
-                        value=ast.Call(func=ast.Attribute(value=ast.Name(id="__all__"), attr="extend"), args=[value])
-                    )
-                ):
-                    more = self._listed(module, value)
-                    names = None if names is None or more is None else [*names, *more]
-                case ast.Expr(
-                    value=ast.Call(func=ast.Attribute(value=ast.Name(id="__all__"), attr="append"), args=[value])
-                ):
-                    if names is not None and isinstance(value, ast.Constant):
-                        names.append(str(value.value))
-                case _:
-                    pass
-        return None if names is None else tuple(dict.fromkeys(names))
-
-    def _listed(self, module: str, value: ast.expr) -> list[str] | None:
-        match value:
-            case ast.List(elts=elements) | ast.Tuple(elts=elements) | ast.Set(elts=elements):
-                names: list[str] = []
-                for element in elements:
-                    if isinstance(element, ast.Constant):
-                        names.append(str(element.value))
-                    elif isinstance(element, ast.Starred):
-                        inner = self._listed(module, element.value)
-                        if inner is None:
-                            return None
-                        names += inner
-                    else:
-                        return None
-                return names
-            case ast.BinOp(op=ast.Add(), left=left, right=right):
-                first, second = self._listed(module, left), self._listed(module, right)
-                return None if first is None or second is None else [*first, *second]
-            case ast.Attribute(attr="__all__", value=owner):
-                text = static.dotted(owner)
-                target = self.dotted(module, text) if text else None
-                if isinstance(target, ModuleRef):
-                    return list(self.declared_names(target.name) or ())
-                return None
-            case ast.Name(id=name):
-                hop = self.hop(module, name)
-                if hop is not None and hop.attribute == "__all__" and self.find(hop.module) is not None:
-                    return list(self.declared_names(hop.module) or ())
-                return None
-            case ast.Call(func=ast.Name(id="list" | "tuple" | "sorted"), args=[inner_value]):
-                return self._listed(module, inner_value)
-            case _:
-                return None
 
     def static_name(self, target: Imported, rest: list[str]) -> ast.expr | str | None:
         """What an imported name with attributes stands for: a canonical external name, or a settled constant."""
@@ -311,7 +189,26 @@ class Project:
         if not units or name in table.declared:
             return None
         targets = {unit.binds[name] for unit in units}
-        return targets.pop() if len(targets) == 1 else None
+        last = units[-1].binds[name]
+        if last is None or len(targets) == 1:
+            return last
+        return last if self._same(targets) else None
+
+    def _same(self, targets: set[Imported | None]) -> bool:
+        """Whether imports by different ways come to one definition: two stars that hand on the same name."""
+        ends: set[tuple[str, str | None]] = set()
+        for target in targets:
+            for _ in range(_HOPS):
+                if target is None or target.attribute is None or self.find(target.module) is None:
+                    break
+                units = self.table(target.module).binders.get(target.attribute)
+                if not units or len(units) > 1 or units[0].binds[target.attribute] is None:
+                    break
+                target = units[0].binds[target.attribute]
+            if target is None:
+                return False
+            ends.add((target.module, target.attribute))
+        return len(ends) == 1
 
     def target(self, module: str, name: str) -> Target:
         """What a global name of a module stands for, through any number of imports."""

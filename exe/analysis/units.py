@@ -24,6 +24,9 @@ class Surroundings(Protocol):
     def importable(self, name: ImportedName) -> bool:
         """Whether the import that binds this name works."""
 
+    def loads(self, name: str) -> bool:
+        """Whether importing a module works."""
+
     def star_names(self, module: str) -> tuple[str, ...] | None:
         """The names that a star import of a module binds, None where there is no such module."""
 
@@ -181,11 +184,12 @@ class TableBuilder:
 
     def star(self, node: ast.stmt, source: str, guarded: bool) -> None:
         names = self.project.star_names(source)
+        loads = self.project.loads(source)
+        if guarded and not loads:
+            raise _Stop
+        self.table.loads = self.table.loads and loads
         if names is None:
-            if guarded:
-                raise _Stop
             self.table.missing_stars.append(source)
-            self.table.loads = False
             return
         unit = self.add(node)
         unit.loads.append((source, None))

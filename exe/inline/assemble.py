@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from exe.analysis.project import Project, Slot
+from exe.analysis.project import Project
 from exe.analysis.scopes import Reading
+from exe.analysis.targets import Slot
 from exe.analysis.units import Unit
 from exe.inline.check import check
 from exe.inline.merge import merge
 from exe.inline.naming import Naming
 from exe.inline.order import simulate
+from exe.inline.reading import UnitReading
 from exe.inline.result import Inlined, Limits, Refused
-from exe.inline.slice import Slice, Slicer, UnitReading
+from exe.inline.slice import Slice, Slicer
 from exe.records import Candidate, Rejection
 
 _ROUNDS: Final = 12
@@ -53,6 +55,8 @@ def _inline(project: Project, candidate: Candidate, limits: Limits) -> Inlined:
         raise Refused("unknown-function", f"{candidate.module}:{candidate.qualname}")
     if project.table(candidate.module).raises:
         raise Refused("module-fails", f"{candidate.module} raises when it is imported here")
+    if project.hop(candidate.module, name) is not None:
+        raise Refused("unknown-function", f"{name} is imported into {candidate.module} on this interpreter")
     entry = Slot(candidate.module, name)
     origins = [_origin(project, origin) for origin in candidate.origins]
     slice_ = _slice(project, entry, [slot for slot, _ in origins])

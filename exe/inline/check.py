@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import symtable
 import warnings
+from collections.abc import Iterable
 from typing import Final
 
 from exe.analysis.stdlib import BUILTINS
@@ -25,17 +26,28 @@ def check(source: str) -> None:
     except (RecursionError, MemoryError) as error:
         raise Refused("too-deep", str(error)) from error
     bound = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
-    read: set[str] = set()
-    stack = [top]
+    known = bound | BUILTINS | _MODULE
+    free = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_referenced()} - known
+    assigned: set[str] = set()  # by functions that declare them global
+    stack = top.get_children()
     while stack:
         table = stack.pop()
-        for symbol in table.get_symbols():
-            if symbol.is_declared_global() and symbol.is_assigned():
-                bound.add(symbol.get_name())
-            # symtable takes any scope called "top" for the module, so `is_global` alone does not tell
-            if symbol.is_referenced() and (table is top or (symbol.is_global() and not symbol.is_local())):
-                read.add(symbol.get_name())
         stack.extend(table.get_children())
-    free = sorted(read - bound - BUILTINS - _MODULE)
-    if free:
-        raise Refused("unbound-name", ", ".join(free[:5]))
+        for name in _globals(table):
+            if name not in known:
+                symbol = table.lookup(name)
+                if symbol.is_referenced():
+                    free.add(name)
+                if symbol.is_declared_global() and symbol.is_assigned():
+                    assigned.add(name)
+    unbound = sorted(free - assigned)
+    if unbound:
+        raise Refused("unbound-name", ", ".join(unbound[:5]))
+
+
+def _globals(table: symtable.SymbolTable) -> Iterable[str]:
+    """Names that a scope takes from the module. A class asks one by one; a scope called "top" passes for the module."""
+    if isinstance(table, symtable.Function):
+        return table.get_globals()
+    symbols = table.get_symbols()
+    return [symbol.get_name() for symbol in symbols if symbol.is_global() and not symbol.is_local()]

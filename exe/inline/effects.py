@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from exe.analysis.modules import FunctionNode
-from exe.analysis.project import Foreign, Project, Slot, Target
+from exe.analysis.project import Project
 from exe.analysis.scopes import Use
+from exe.analysis.targets import Foreign, Slot, Target
 from exe.analysis.units import Unit
 
 MUTATORS: Final = frozenset(
@@ -81,11 +82,8 @@ class Effects:
             return set()
         if isinstance(node, ast.Import | ast.ImportFrom):
             return set()
-        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(
-            node.value, ast.Constant | ast.Name | ast.Lambda | None
-        ):
-            if all(isinstance(target, ast.Name) for target in _targets(node)):
-                return set()
+        if isinstance(node, ast.Assign | ast.AnnAssign) and _plain(node):
+            return set()
         found: set[Touched] = set()
         uses = {id(use.node): use for use in unit.names.uses}
         self._stores(unit, found, deferred=False)
@@ -184,9 +182,11 @@ class Effects:
     ) -> None:
         for decorator in node.decorator_list:
             root = self._root(unit, decorator, uses)
-            if root is None or not isinstance(root[0], Slot):
+            if root is None:
                 continue
             target, used, use = root
+            if not isinstance(target, Slot):
+                continue
             if len(use.attributes) > used:
                 found.add(target)
             found.update(self.of_function(target).touched)
@@ -199,7 +199,7 @@ class Effects:
         uses = {id(use.node): use for use in unit.names.uses}
         names = {child.name for child in unit.node.body if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)}
         if "__init_subclass__" in names:
-            return self.of_function(slot)
+            return self._with(slot, self.of_function(slot))
         metaclass = any(isinstance(base, ast.Name) and base.id == "type" for base in unit.node.bases) and names & {
             "__init__",
             "__new__",
@@ -207,14 +207,18 @@ class Effects:
             "register",
         }
         if metaclass:
-            return self.of_function(slot)
+            return self._with(slot, self.of_function(slot))
         for base in [*unit.node.bases, *(keyword.value for keyword in unit.node.keywords)]:
             root = self._root(unit, base, uses)
             if root is not None and isinstance(root[0], Slot):
                 hooks = self.class_hooks(root[0], seen | {slot})
                 if hooks is not None:
-                    return hooks
+                    return self._with(slot, hooks)
         return None
+
+    def _with(self, slot: Slot, effect: Effect) -> Effect:
+        """Every class on the way to the one that takes notice is changed, as far as can be told."""
+        return Effect(effect.touched | {slot}, effect.arguments)
 
     def _definition(self, slot: Slot) -> Unit | None:
         units = self.project.table(slot.module).binders.get(slot.name)
@@ -269,6 +273,12 @@ class Effects:
             if use.called and isinstance(target, Slot) and used == len(use.attributes):
                 touched.update(self.of_function(target).touched)
         return Effect(frozenset(touched), arguments)
+
+
+def _plain(node: ast.Assign | ast.AnnAssign) -> bool:
+    """Names bound to something that is written down or named: nothing else happens."""
+    literal = isinstance(node.value, ast.Constant | ast.Name | ast.Lambda | None)
+    return literal and all(isinstance(target, ast.Name) for target in _targets(node))
 
 
 def _targets(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from exe.analysis.project import Builtin, Foreign, Missing, Slot
 from exe.analysis.scopes import Reading, Use
-from exe.analysis.stdlib import load
+from exe.analysis.stdlib import BUILTINS, load
+from exe.analysis.targets import Builtin, Foreign, Missing, Slot
 from exe.inline import fstrings
-from exe.inline.naming import ForeignName, Naming, assign_names, foreign_name
+from exe.inline.naming import ForeignName, Naming, assign_names, foreign_name, summary
+from exe.inline.reading import LocalImport, Resolved, UnitReading
 from exe.inline.result import Refused
-from exe.inline.slice import LocalImport, Resolved, Slice, UnitReading
+from exe.inline.slice import Slice
 
 Edit = tuple[int, int, str]
 
@@ -126,7 +127,27 @@ class _UnitWriter:
         """The unit's text in the program, "" where nothing of it is left."""
         if isinstance(self.unit.node, ast.Import | ast.ImportFrom):
             return self._import_unit()
+        key = self._cache_key()
+        if key is None:
+            return self._write()
+        text = self.reading.texts.get(key)
+        if text is None:
+            text = self.reading.texts[key] = self._write()
+        return text
+
+    def _cache_key(self) -> tuple[str | None, ...] | None:
+        """The names that decide the text; None where it depends on more: renamed definitions, qualified builtins."""
+        one = summary(self.reading)
+        emitted = self.naming.emitted
+        if self.naming.builtins or any(emitted[key] != name for key, name in one.keys.items()):
+            return None
+        return tuple(emitted.get(key) for key in one.used)
+
+    def _write(self) -> str:
         start, end = self._extent()
+        first, _ = self.lines.span(self.unit.node)
+        if isinstance(self.unit.node, ast.If) and self.source.startswith("elif", first):
+            self.edits.append((first, first + 4, "if"))  # the branches before it are settled
         self._dead()
         self._local_imports()
         self._globals()
@@ -277,7 +298,7 @@ class _UnitWriter:
     def _alias(self, name: str, written: str, kept: str | None, separator: str) -> str:
         if kept:
             return f"{name}, {written} = {written}, {kept}"
-        if written in self.naming.owners:
+        if written in self.naming.owners or written not in BUILTINS:
             return f"{name} = {written}"
         return f"{name} = {written}{separator}del {written}"
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
 
-from exe.analysis.project import Builtin, Foreign, Slot
 from exe.analysis.scopes import Use, captured
+from exe.analysis.targets import Builtin, Foreign, Slot
+from exe.inline.reading import Resolved, UnitReading
 from exe.inline.result import Refused
-from exe.inline.slice import Resolved, Slice, UnitReading
+from exe.inline.slice import Slice
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +60,79 @@ def foreign_name(use: Use, found: Resolved) -> ForeignName:
     return ForeignName(found.target.module, found.target.attribute, preferred)
 
 
+@dataclass(eq=False)
+class Summary:
+    """What one unit asks of names: keys in order of their use, names that each cannot have, builtins that it reads."""
+
+    keys: dict[Key, str] = field(default_factory=dict)
+    used: dict[Key, None] = field(default_factory=dict)
+    forbidden: dict[Key, set[str]] = field(default_factory=dict)
+    pinned: set[Key] = field(default_factory=set)
+    builtins: set[str] = field(default_factory=set)
+    identifiers: set[str] = field(default_factory=set)
+    foreign: dict[ForeignName, Foreign] = field(default_factory=dict)
+
+
+def summary(reading: UnitReading) -> Summary:
+    """The summary of a unit, computed once."""
+    found = reading.summary
+    if not isinstance(found, Summary):
+        found = reading.summary = _summarize(reading)
+    return found
+
+
+def _summarize(reading: UnitReading) -> Summary:
+    unit = reading.unit
+    module = unit.module.name
+    result = Summary(identifiers=identifiers(reading))
+    if not isinstance(unit.node, ast.Import | ast.ImportFrom):
+        result.keys.update((Slot(module, name), name) for name in unit.binds)
+    for statement, scope in unit.names.globals:
+        if scope.kind != "module":
+            result.keys.update((Slot(module, name), name) for name in statement.names)
+    result.pinned.update(Slot(module, name) for name in unit.names.fixed if name in unit.binds)
+    result.pinned.update(reading.pinned)
+    for use, found in reading.uses:
+        _summarize_use(use, found, reading, result)
+    for entry in reading.imports:
+        if entry.how == "assign" and isinstance(entry.target, Slot):
+            result.used[entry.target] = None
+            if entry.scope.kind != "module":
+                taken = set(entry.scope.bound) | set(entry.scope.imports)
+                result.forbidden.setdefault(entry.target, set()).update(taken)
+    return result
+
+
+def _summarize_use(use: Use, found: Resolved, reading: UnitReading, result: Summary) -> None:
+    target = found.target
+    key: Key
+    match target:
+        case Builtin(name=name):
+            result.builtins.add(name)
+            return
+        case Foreign(known=True):
+            key = foreign_name(use, found)
+            result.foreign[key] = target
+        case Slot():
+            key = target
+            if use.name.startswith("__") and use.name != use.node.id:
+                result.pinned.add(key)
+        case _:
+            return
+    result.used[key] = None
+    written = key.name if isinstance(key, Slot) else key.preferred
+    moved = found.used or use.home is not None or use.node.id != written  # it stands where another name was written
+    if use.scope.kind != "module" and moved and not use.ambiguous:
+        taken = captured(use)
+        if use.home is not None:
+            taken -= {entry.bound for entry in reading.imports if entry.how == "drop"}
+        result.forbidden.setdefault(key, set()).update(taken)
+
+
 class _Requests:
     """Who wants which name, and which names each cannot have."""
 
     def __init__(self, slice_: Slice) -> None:
-        self.slice = slice_
         self.keys: dict[Key, str] = {}
         self.forbidden: dict[Key, set[str]] = {}
         self.pinned: set[Key] = set()
@@ -71,58 +140,27 @@ class _Requests:
         self.names: set[str] = set()
         self.defined_at: dict[Slot, int] = {}
         for position, reading in enumerate(slice_.readings):
-            self._unit(position, reading)
+            one = summary(reading)
+            self.keys.update(one.keys)
+            if isinstance(reading.unit.node, _DEFINITIONS):
+                self.defined_at.update((Slot(reading.unit.module.name, name), position) for name in reading.unit.binds)
+            self.keys.update((key, key.preferred) for key, target in one.foreign.items() if target in slice_.foreign)
+            for key, names in one.forbidden.items():
+                self.forbidden.setdefault(key, set()).update(names)
+            self.pinned |= one.pinned
+            self.builtins |= one.builtins
+            self.names |= one.identifiers
+        self.passing = self._passing(slice_)
 
-    def _unit(self, position: int, reading: UnitReading) -> None:
-        unit = reading.unit
-        module = unit.module.name
-        imports = isinstance(unit.node, ast.Import | ast.ImportFrom)
-        for name in unit.binds:
-            slot = Slot(module, name)
-            if not imports:
-                self.keys[slot] = name
-                if isinstance(unit.node, _DEFINITIONS):
-                    self.defined_at[slot] = position
-        for statement, scope in unit.names.globals:
-            for name in statement.names:
-                if scope.kind != "module":
-                    self.keys.setdefault(Slot(module, name), name)
-        self.pinned.update(Slot(module, name) for name in unit.names.fixed if name in unit.binds)
-        self.pinned.update(reading.pinned)
-        self.names |= identifiers(reading)
-        for use, found in reading.uses:
-            self._use(use, found, reading)
-        for entry in reading.imports:
-            if entry.how == "assign" and isinstance(entry.target, Slot) and entry.scope.kind != "module":
-                self.forbidden.setdefault(entry.target, set()).update(set(entry.scope.bound) | set(entry.scope.imports))
-
-    def _use(self, use: Use, found: Resolved, reading: UnitReading) -> None:
-        target = found.target
-        if isinstance(target, Builtin):
-            self.builtins.add(target.name)
-            return
-        key: Key
-        if isinstance(target, Foreign):
-            if not target.known:
-                return
-            key = foreign_name(use, found)
-            if target not in self.slice.foreign:
-                return
-            self.keys.setdefault(key, key.preferred)
-        elif isinstance(target, Slot):
-            key = target
-            if use.name.startswith("__") and use.name != use.node.id:
-                self.pinned.add(key)
-        else:
-            return
-        local = use.scope.kind != "module"
-        if local and (found.used or use.home is not None):
-            dropped = {entry.bound for entry in reading.imports if entry.how == "drop"}
-            taken = captured(use)
-            if use.home is not None and not use.ambiguous:
-                taken = taken - dropped
-            if not use.ambiguous:
-                self.forbidden.setdefault(key, set()).update(taken)
+    def _passing(self, slice_: Slice) -> set[Key]:
+        """Pinned names that nothing reads but the statements that bind them."""
+        left = {key for key in self.pinned if isinstance(key, Slot)}
+        for reading in slice_.readings:
+            module, binds = reading.unit.module.name, reading.unit.binds
+            for key in summary(reading).used:
+                if key in left and isinstance(key, Slot) and not (key.module == module and key.name in binds):
+                    left.discard(key)
+        return set(left)
 
 
 def identifiers(reading: UnitReading) -> set[str]:
@@ -139,10 +177,13 @@ def assign_names(slice_: Slice) -> Naming:
     """Names for everything that a slice emits. Raises Refused where two that cannot be renamed want one name."""
     requests = _Requests(slice_)
     # import units that stand for a variable of their own are slots too, when something reads them
+    stood_for = {
+        Slot(reading.unit.module.name, name): name for reading in slice_.readings for name in reading.unit.binds
+    }
     for reading in slice_.readings:
-        for _, found in reading.uses:
-            if isinstance(found.target, Slot) and found.target not in requests.keys:
-                _adopt(found.target, slice_, requests)
+        for key in summary(reading).used:
+            if isinstance(key, Slot) and key not in requests.keys and key in stood_for:
+                requests.keys[key] = key.name
     naming = Naming(avoid=requests.names | set(requests.keys.values()))
     wanted: dict[str, list[Key]] = {}
     for key, name in requests.keys.items():
@@ -150,14 +191,6 @@ def assign_names(slice_: Slice) -> Naming:
     for name in sorted(wanted):
         _share(name, wanted[name], slice_, requests, naming)
     return naming
-
-
-def _adopt(slot: Slot, slice_: Slice, requests: _Requests) -> None:
-    for reading in slice_.readings:
-        unit = reading.unit
-        if unit.module.name == slot.module and slot.name in unit.binds:
-            requests.keys[slot] = slot.name
-            return
 
 
 def _share(name: str, keys: list[Key], slice_: Slice, requests: _Requests, naming: Naming) -> None:
@@ -171,8 +204,12 @@ def _share(name: str, keys: list[Key], slice_: Slice, requests: _Requests, namin
         naming.owners[name] = owner
         if builtin:
             naming.builtins.add(name)
+    passing = owner is not None and owner in requests.passing
     for key in sorted(keys, key=_order):
         if key == owner:
+            continue
+        if passing and key in requests.passing:
+            naming.emitted[key] = name  # `except … as e` in two modules: gone before anyone else looks
             continue
         if key in requests.pinned or key == slice_.entry:
             raise Refused("name-collision", f"{name} of {_place(key)} cannot be renamed")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from exe.analysis.project import Project, Slot
+from exe.analysis.project import Project
+from exe.analysis.targets import Slot
 from exe.analysis.units import Unit
 
 

@@ -19,10 +19,14 @@ CLASSES = ("A", "B")
 NAMES = (*CONSTANTS, *FUNCTIONS, *CLASSES)
 MODULES = ("pk.sub.c", "pk.sub", "pk.a", "pk.b", "pk")  # each may import those before it while it loads
 PATHS = ("pk/sub/c.py", "pk/sub/__init__.py", "pk/a.py", "pk/b.py", "pk/__init__.py")
-KINDS = {name: "value" for name in CONSTANTS} | {name: "function" for name in FUNCTIONS} | {name: "class" for name in CLASSES}
+KINDS = dict.fromkeys(CONSTANTS, "value") | dict.fromkeys(FUNCTIONS, "function") | dict.fromkeys(CLASSES, "class")
 KINDS["TABLE"] = "table"
+STATEMENTS = ("constant", "table", "class", *("import", "function", "effect", "snippet") * 2)
+BROKEN = [
+    ("error", name) for name in ("NameError", "ImportError", "ModuleNotFoundError", "AttributeError", "RecursionError")
+]
 ALLOWED = {"module-escapes", "unresolved-import", "module-attribute-assigned", "unbound-name", "definition-order"}
-EXAMPLES = int(os.environ.get("EXE_INLINE_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("EXE_INLINE_EXAMPLES", "40"))
 
 
 class Writer:
@@ -105,7 +109,11 @@ class Writer:
         reads = [key for key in sorted(known) if known[key] != "module"]
         chosen = self.draw(st.lists(st.sampled_from(reads), max_size=3)) if reads else []
         parts = [f"{key}(0)" if known[key] == "function" and self.draw(st.booleans()) else key for key in chosen]
-        self.lines += [f"def {name}(x: int, y={default}):", *body, f"    return ({self.module!r}, x, {', '.join([*parts, 'y'])})"]
+        self.lines += [
+            f"def {name}(x: int, y={default}):",
+            *body,
+            f"    return ({self.module!r}, x, {', '.join([*parts, 'y'])})",
+        ]
         self.known[name] = "function"
 
     def class_(self, name: str) -> None:
@@ -116,6 +124,103 @@ class Writer:
             self.lines += ["    seen = []", "    def __init_subclass__(cls):", "        cls.seen.append(cls.__name__)"]
         self.lines += ["    def get(self, x: int):", f"        return ({name}, x, {self.value()})"]
         self.known[name] = "class"
+
+    def snippet(self) -> None:
+        """Constructs whose names are easily taken for others."""
+        value, function = self.pick("value", "table"), self.pick("function")
+        read = value or "0"
+        match self.draw(st.integers(0, 9)):
+            case 0:
+                self.lines += [
+                    "def max(*items):",
+                    f"    return ({self.module!r}, items, {read})",
+                    "def low(x: int):",
+                    "    return max(x)",
+                ]
+                self.known["low"] = "function"
+            case 1:
+                self.lines += ["def high(x: int, y=0):", "    return max(x, 1), min(x, 2)"]
+                self.known["high"] = "function"
+            case 2:
+                self.lines += [
+                    "from dataclasses import dataclass",
+                    "@dataclass(order=True)",
+                    "class D:",
+                    "    x: int",
+                    f"    y: object = {read if value else 1}" if value is None else "    y: int = 1",
+                ]
+                self.known["D"] = "class"
+            case 3:
+                self.lines += [
+                    "try:",
+                    "    from absent import N",
+                    "except ImportError:",
+                    f"    N = ['fallback', {read}]",
+                ]
+                self.known["N"] = "value"
+            case 4:
+                self.lines += (
+                    ["def text(x: int, y=0):", f"    return f'{{x}} {{type({read}).__name__:>4}} N M {{y}}'"]
+                    if value and "." not in value
+                    else []
+                )
+                if value and "." not in value:
+                    self.known["text"] = "function"
+            case 5:
+                self.lines += [
+                    "def comp(x: int, y=0):",
+                    f"    N = [M for M in range(x) if {read} or M]",
+                    "    return N, [i for i in N]",
+                ]
+                self.known["comp"] = "function"
+            case 6:
+                self.lines += [
+                    "class Meta(type):",
+                    "    made = []",
+                    "    def __init__(cls, *args):",
+                    "        Meta.made.append(cls.__name__)",
+                    "class E(metaclass=Meta):",
+                    f"    held = {read}",
+                    "def made(x: int):",
+                    "    return Meta.made",
+                ]
+                self.known |= {"E": "class", "made": "function"}
+            case 7 if function:
+                self.lines += [
+                    "from functools import lru_cache, wraps",
+                    "def deco(fn):",
+                    "    @wraps(fn)",
+                    "    def inner(*args):",
+                    f"        return [fn(*args), {read}]",
+                    "    return inner",
+                    "@deco",
+                    "@lru_cache",
+                    "def wrapped(x: int):",
+                    f"    return x, {function}.__name__",
+                ]
+                self.known["wrapped"] = "function"
+            case 8:
+                self.lines += [
+                    "import sys",
+                    "if sys.version_info < (3,):",
+                    "    M = old",
+                    "elif len('a') == 1:",
+                    f"    M = ['chosen', {read}]",
+                    "else:",
+                    "    M = None",
+                ]
+                self.known["M"] = "value"
+            case _:
+                self.lines += [
+                    "class K:",
+                    f"    M = {read}",
+                    "    N = [M]",
+                    "    def get(self, x: int):",
+                    "        return self.M, self.N",
+                    "def own(x: int):",
+                    "    return K().get(x), K.__qualname__",
+                ]
+                self.known |= {"own": "function", "K": "class"}
 
     def effect(self) -> None:
         """A statement that changes what is there."""
@@ -128,13 +233,13 @@ class Writer:
             case "augment" if value and "." not in value:
                 self.lines.append(f"{value} = ({value}, 1)")
             case "loop" if table:
-                self.lines += [f"for i in range(2):", f"    {table}['l', i] = {self.value()}"]
+                self.lines += ["for i in range(2):", f"    {table}['l', i] = {self.value()}"]
             case "attribute":
                 owner = self.pick("class")
                 if owner:
                     self.lines.append(f"{owner}.extra = {self.value()}")
             case "decorate" if table:
-                self.lines += [f"def put(fn):", f"    {table}['d'] = fn.__name__", "    return fn", "@put"]
+                self.lines += ["def put(fn):", f"    {table}['d'] = fn.__name__", "    return fn", "@put"]
                 self.function(self.draw(st.sampled_from(FUNCTIONS)))
             case "call" if self.pick("function"):
                 self.lines.append(f"R = {self.pick('function')}(0)")
@@ -146,7 +251,9 @@ class Writer:
         if self.draw(st.integers(0, 4)) == 0:
             self.lines.append("from __future__ import annotations")
         for _ in range(self.draw(st.integers(2, 6))):
-            match self.draw(st.sampled_from(("constant", "table", "import", "import", "function", "function", "class", "effect", "effect"))):
+            match self.draw(st.sampled_from(STATEMENTS)):
+                case "snippet":
+                    self.snippet()
                 case "constant":
                     name = self.draw(st.sampled_from(("N", "M")))
                     self.lines.append(f"{name} = [{self.module!r}, {self.value()}]")
@@ -202,10 +309,10 @@ def check(files: dict[str, str]) -> None:
                 with imported(root, function.module.name) as namespace:
                     expected = outcome(call, namespace)
                     again = outcome(call, namespace)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 -- generated packages may fail in any way
                 event(f"original does not load: {type(error).__name__}")
                 continue
-            if expected[:2] in (("error", "NameError"), ("error", "ImportError"), ("error", "ModuleNotFoundError")):
+            if expected[:2] in BROKEN:
                 event("original misses a name")
                 continue
             result = inline(project, candidate(package, target))

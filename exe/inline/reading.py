@@ -1,0 +1,306 @@
+"""One statement with its names resolved: where each leads, which branches never run, what becomes of inner imports."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import Final
+
+from exe.analysis import static, stdlib
+from exe.analysis.imports import imported_names
+from exe.analysis.project import Project
+from exe.analysis.scopes import ImportNode, Reading, Scope, Use
+from exe.analysis.targets import Builtin, Foreign, Missing, ModuleRef, Slot, Target
+from exe.analysis.units import IMPORT_ERRORS, WIDE_ERRORS, Unit, lookup_in
+from exe.inline.order import Timeline
+from exe.inline.result import Refused
+
+ANNOTATION_READERS: Final = frozenset(
+    {
+        "typing.get_type_hints",
+        "inspect.signature",
+        "inspect.get_annotations",
+        "inspect.getfullargspec",
+        "inspect.Signature",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """Where a use leads: the target and how many of its attributes lead there."""
+
+    target: Target
+    used: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LocalImport:
+    """One name that an import statement below the top level binds, and what becomes of it.
+
+    `how`: "keep" as written, "drop" (its uses name the target), "assign" the target to the name, "fail" as it must here.
+    """
+
+    node: ImportNode
+    alias: ast.alias
+    bound: str
+    scope: Scope
+    target: Target
+    how: str
+
+
+@dataclass(eq=False)
+class UnitReading:
+    """A unit with its uses resolved."""
+
+    unit: Unit
+    uses: list[tuple[Use, Resolved]] = field(default_factory=list)
+    imports: list[LocalImport] = field(default_factory=list)
+    dead: list[ast.stmt] = field(default_factory=list)  # first statements of bodies that never run
+    dead_bodies: list[list[ast.stmt]] = field(default_factory=list)
+    pinned: list[Slot] = field(default_factory=list)
+    reads_annotations: bool = False
+    needs: dict[bool, tuple[Slot | Foreign, ...] | Refused] = field(default_factory=dict)  # see `_Closure.needs`
+    summary: object = None  # what naming asks once of a unit
+    texts: dict[tuple[str | None, ...], str] = field(default_factory=dict)  # by the names that occur in it
+
+
+class Reader:
+    """Resolves the units of one timeline. What does not depend on the timeline is shared by all of a project."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self.timeline = timeline
+        self.project: Project = timeline.project
+        self._targets: dict[tuple[str, str], Target] = {}
+        self._ordered: set[tuple[str, str]] = set()  # names whose target depends on the order of this timeline
+        self._depends = False
+        self._readings: dict[Unit, UnitReading | Refused] = {}
+        self._shared: dict[Unit, UnitReading | Refused] = self.project.cache.setdefault("readings", {})
+
+    # ---- resolution -------------------------------------------------------------------------------------------------
+
+    def target(self, module: str, name: str) -> Target:
+        """What a global stands for; a name imported from a global that is rebound later keeps a variable of its own."""
+        key = (module, name)
+        if key not in self._targets:
+            outer, self._depends = self._depends, False
+            self._targets[key] = Missing(name, "unresolved-import")  # what a circle of imports comes to
+            self._targets[key] = self._target(module, name)
+            if self._depends:
+                self._ordered.add(key)
+            self._depends = self._depends or outer
+        elif key in self._ordered:
+            self._depends = True
+        return self._targets[key]
+
+    def _target(self, module: str, name: str) -> Target:
+        hop = self.project.hop(module, name)
+        if hop is None or hop.attribute is None or self.project.find(hop.module) is None:
+            return self.project.target(module, name)
+        table = self.project.table(hop.module)
+        if hop.attribute not in table.binders and hop.attribute not in table.declared:
+            return self.project.target(module, name)
+        inner = self.target(hop.module, hop.attribute)
+        if isinstance(inner, Missing):
+            return self.project.target(module, name)
+        if isinstance(inner, Slot) and self._rebound(inner, Slot(module, name)):
+            return Slot(module, name)
+        return inner
+
+    def _rebound(self, slot: Slot, importer: Slot) -> bool:
+        table = self.project.table(slot.module)
+        if slot.name in table.declared:
+            return True
+        if len(table.binders[slot.name]) == 1:
+            return False
+        self._depends = True
+        ours, theirs = self.timeline.binders.get(importer), self.timeline.binders.get(slot)
+        return bool(ours and theirs and theirs[-1] > ours[-1] and theirs[0] < ours[-1])
+
+    def resolve(self, module: str, use: Use) -> Resolved:
+        """Where a global use leads, through the modules that its attributes name."""
+        return self._walk(self.target(module, use.name), use)
+
+    def _walk(self, target: Target, use: Use) -> Resolved:
+        used = 0
+        while isinstance(target, ModuleRef) and used < len(use.attributes):
+            target = self._member(target.name, use.attributes[used].attr)
+            used += 1
+        return Resolved(target, used)
+
+    def _member(self, module: str, name: str) -> Target:
+        table = self.project.table(module)
+        if name in table.binders or name in table.declared:
+            return self.target(module, name)
+        return self.project.member(module, name)
+
+    # ---- reading one unit -------------------------------------------------------------------------------------------
+
+    def reading(self, unit: Unit) -> UnitReading:
+        """The unit with its uses resolved. Raises Refused where something in it cannot be inlined."""
+        known = self._readings.get(unit) or self._shared.get(unit)
+        if known is None:
+            self._depends = False
+            try:
+                known = self._read(unit)
+            except Refused as refusal:
+                known = refusal
+            (self._readings if self._depends else self._shared)[unit] = known
+        if isinstance(known, Refused):
+            raise Refused(known.reason, str(known))
+        return known
+
+    def _read(self, unit: Unit) -> UnitReading:
+        reading = UnitReading(unit)
+        self._dead_branches(reading)
+        self._local_imports(reading)
+        dropped = {(id(entry.scope), entry.bound): entry.target for entry in reading.imports if entry.how == "drop"}
+        module = unit.module.name
+        for use in unit.names.uses:
+            if any(_inside(use.node, body) for body in reading.dead_bodies):
+                continue
+            if use.home is None:
+                found = self.resolve(module, use)
+                if unit.index <= self._first_binding(found.target, unit) and not use.deferred:
+                    found = self._before_binding(found, use, unit)
+            elif (id(use.home), use.name) in dropped:
+                found = self._walk(dropped[id(use.home), use.name], use)
+            elif use.ambiguous:
+                found = self.resolve(module, use)
+                if not isinstance(found.target, Slot | Foreign) or found.used:
+                    continue
+                if isinstance(found.target, Slot):
+                    reading.pinned.append(found.target)
+            else:
+                continue
+            if _reads_annotations(use, found):
+                reading.reads_annotations = True
+            reading.uses.append((use, found))
+        return reading
+
+    def _first_binding(self, target: Target, unit: Unit) -> int:
+        if not isinstance(target, Slot) or target.module != unit.module.name or target.name not in stdlib.BUILTINS:
+            return -1
+        units = self.project.table(target.module).binders.get(target.name)
+        return units[0].index if units else -1
+
+    def _before_binding(self, found: Resolved, use: Use, unit: Unit) -> Resolved:
+        """A builtin that the module shadows further down: `range = xrange if … else range` reads the builtin."""
+        if use.context == "load" and isinstance(unit.node, ast.Assign | ast.AnnAssign | ast.Expr | ast.FunctionDef):
+            return Resolved(Builtin(use.name), 0)
+        return found
+
+    def _dead_branches(self, reading: UnitReading) -> None:
+        unit = reading.unit
+        if isinstance(unit.node, ast.Assign | ast.AnnAssign | ast.Expr | ast.Import | ast.ImportFrom):
+            return
+        source = unit.module.source
+        if "TYPE_CHECKING" not in source and "version_info" not in source and "sys.platform" not in source:
+            return
+        table = self.project.table(unit.module.name)
+        stack: list[ast.AST] = [unit.node]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, ast.If):
+                value = static.evaluate(node.test, lambda text: lookup_in(self.project, table, text))
+                if value is not static.UNKNOWN:
+                    self._mark_dead(node.orelse if value else node.body, reading)
+            if not isinstance(node, ast.expr):
+                stack.extend(ast.iter_child_nodes(node))
+
+    def _mark_dead(self, body: list[ast.stmt], reading: UnitReading) -> None:
+        while len(body) == 1 and isinstance(body[0], ast.If) and _is_elif(body[0], reading.unit):
+            reading.dead_bodies.append(body[0].body)
+            body = body[0].orelse
+        if body:
+            reading.dead_bodies.append(body)
+
+    # ---- imports below the top level --------------------------------------------------------------------------------
+
+    def _local_imports(self, reading: UnitReading) -> None:
+        unit = reading.unit
+        if isinstance(unit.node, ast.Import | ast.ImportFrom):
+            return
+        for node, scope in unit.names.imports:
+            if any(_inside(node, body) for body in reading.dead_bodies):
+                continue
+            if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
+                raise Refused("unplaceable-import", f"{unit.module.name}: a star import inside a block")
+            for entry in imported_names(unit.module, node):
+                target = self.import_target(entry.target.module, entry.target.attribute)
+                how = self._fate(unit, node, scope, entry.bound, target)
+                reading.imports.append(LocalImport(node, entry.alias, entry.bound, scope, target, how))
+        self._settle(reading)
+
+    def import_target(self, module: str, attribute: str | None) -> Target:
+        if self.project.find(module) is None or attribute is None:
+            return self.project.follow_parts(module, attribute)
+        return self._member(module, attribute)
+
+    def _fate(self, unit: Unit, node: ImportNode, scope: Scope, bound: str, target: Target) -> str:
+        if isinstance(target, Foreign) and target.known and there(target):
+            return "keep"
+        if isinstance(target, Foreign | Missing):
+            if _guarded(unit.node, node):
+                return "fail"
+            name = target.dotted if isinstance(target, Foreign) else target.name
+            raise Refused("unresolved-import", name)
+        pure = scope.kind in ("function", "class") and bound not in scope.bound and bound not in scope.outside
+        return "drop" if pure and scope.kind == "function" else "assign"
+
+    def _settle(self, reading: UnitReading) -> None:
+        """A name that several imports of a scope bind to different things has to stay a variable."""
+        groups: dict[tuple[int, str], list[LocalImport]] = {}
+        for entry in reading.imports:
+            groups.setdefault((id(entry.scope), entry.bound), []).append(entry)
+        settled: list[LocalImport] = []
+        for entry in reading.imports:
+            group = groups[id(entry.scope), entry.bound]
+            how = entry.how
+            if how == "drop" and any(other.how != "drop" or other.target != entry.target for other in group):
+                how = "assign"
+            if how == "assign" and isinstance(entry.target, ModuleRef):
+                raise Refused("module-escapes", f"{entry.target.name} in {reading.unit.module.name}")
+            settled.append(LocalImport(entry.node, entry.alias, entry.bound, entry.scope, entry.target, how))
+        reading.imports = settled
+
+
+def _inside(node: ast.AST, body: list[ast.stmt]) -> bool:
+    line = getattr(node, "lineno", 0)
+    column = getattr(node, "col_offset", 0)
+    first, last = body[0], body[-1]
+    return (first.lineno, first.col_offset) <= (line, column) < (last.end_lineno or 0, last.end_col_offset or 0)
+
+
+def _is_elif(node: ast.If, unit: Unit) -> bool:
+    start, _ = unit.module.lines.span(node)
+    return unit.module.source.startswith("elif", start)
+
+
+def _guarded(root: ast.stmt, node: ast.stmt) -> bool:
+    """Whether a failing import here is caught: it lies in the body of a try that handles ImportError."""
+    for current in ast.walk(root):
+        if isinstance(current, ast.Try) and any(_inside(node, [child]) for child in current.body):
+            for handler in current.handlers:
+                types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+                for kind in types:
+                    name = "" if kind is None else (static.dotted(kind) or "?").rpartition(".")[2]
+                    if name in IMPORT_ERRORS or name in WIDE_ERRORS:
+                        return True
+    return False
+
+
+def _reads_annotations(use: Use, found: Resolved) -> bool:
+    rest = [attribute.attr for attribute in use.attributes[found.used :]]
+    if "__annotations__" in rest:
+        return True
+    if not isinstance(found.target, Foreign) or use.reading is not Reading.NONE:
+        return False
+    return ".".join([found.target.dotted, *rest]) in ANNOTATION_READERS
+
+
+def there(target: Foreign) -> bool:
+    """Whether this interpreter has a standard-library module, and the member named of it."""
+    if target.attribute is None:
+        return stdlib.exists(target.module)
+    return stdlib.has_member(target.module, target.attribute.partition(".")[0])
