@@ -27,8 +27,12 @@ class _Mismatch(Exception):
         super().__init__(path, message)
         self.path, self.message = path, message
 
+    def below(self, name: str) -> _Mismatch:
+        """Return the same mismatch as the one around it sees it. Paths are built on the way out: only errors pay."""
+        return _Mismatch(name + ("." if self.path[:1] not in ("", "[") else "") + self.path, self.message)
 
-Check = Callable[[Any, str], Any]
+
+Check = Callable[[Any], Any]
 
 
 def to_json(record: Any) -> dict[str, Json]:
@@ -37,13 +41,16 @@ def to_json(record: Any) -> dict[str, Json]:
     out = {}
     for name in _names(type(record)):
         value = getattr(record, name)
-        if value is not None or name not in omitted:
-            out[name] = _plain(value)
+        if value is None and name in omitted:
+            continue
+        out[name] = value if type(value) in _JSON_TYPES else _plain(value)
     return out
 
 
 def _plain(value: Any) -> Json:
     cls = type(value)
+    if cls in _JSON_TYPES:
+        return value
     if cls is tuple:
         return [_plain(item) for item in value]
     return to_json(value) if dataclasses.is_dataclass(cls) else value
@@ -66,7 +73,7 @@ def from_json(cls: type[R], data: Json, where: str) -> R:
     field, a wrong type, a word outside a closed list.
     """
     try:
-        return _reader(cls)(data, "")  # type: ignore[no-any-return]
+        return _reader(cls)(data)  # type: ignore[no-any-return]
     except _Mismatch as exc:
         place = f"field {exc.path!r}" if exc.path else "the line"
         raise InputError(
@@ -97,33 +104,37 @@ def _build_reader(cls: type) -> Check:
         if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
     )
 
-    def read(data: Any, path: str) -> Any:
+    def read(data: Any) -> Any:
         if type(data) is not dict:
-            raise _Mismatch(path, f"is {_kind(data)}, not an object")
+            raise _Mismatch("", f"is {_kind(data)}, not an object")
         if data.keys() != names:
-            _check_names(data, names, required, path)
-        values = {}
+            _check_names(data, names, required)
+        values = data.copy()
         for name, accepted, convert in plan:
-            if name in data:
-                value = data[name]
-                if type(value) not in accepted:
-                    raise _Mismatch(_join(path, name), f"is {_kind(value)}, not {_words(accepted)}")
-                values[name] = value if convert is None else convert(value, _join(path, name))
+            value = data.get(name, _ABSENT)
+            if type(value) not in accepted:
+                if value is _ABSENT:
+                    continue
+                raise _Mismatch(name, f"is {_kind(value)}, not {_words(accepted)}")
+            if convert is not None and value is not None:
+                try:
+                    values[name] = convert(value)
+                except _Mismatch as exc:
+                    raise exc.below(name) from None
         return cls(**values)
 
     return read
 
 
-def _check_names(data: dict[str, Any], names: frozenset[str], required: frozenset[str], path: str) -> None:
+_ABSENT = object()
+
+
+def _check_names(data: dict[str, Any], names: frozenset[str], required: frozenset[str]) -> None:
     for name in data:
         if name not in names:
-            raise _Mismatch(_join(path, name), "is unknown")
+            raise _Mismatch(name, "is unknown")
     for name in sorted(required - data.keys()):
-        raise _Mismatch(_join(path, name), "is missing")
-
-
-def _join(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
+        raise _Mismatch(name, "is missing")
 
 
 _JSON_TYPES = frozenset({type(None), bool, int, float, str, list, dict})
@@ -186,46 +197,48 @@ def _converter(hint: Any) -> Check | None:
             checks[int] = _as_float
     if not checks:
         return None
+    if len(checks) == 1 and len([member for member in members if member is not type(None)]) == 1:
+        return next(iter(checks.values()))
 
-    def convert(value: Any, path: str) -> Any:
+    def convert(value: Any) -> Any:
         check = checks.get(type(value))
-        return value if check is None else check(value, path)
+        return value if check is None else check(value)
 
     return convert
 
 
-def _as_float(value: Any, path: str) -> float:
+def _as_float(value: float) -> float:
     try:
         return float(value)
     except OverflowError:
-        raise _Mismatch(path, "is too large for a number") from None
+        raise _Mismatch("", "is too large for a number") from None
 
 
 def _lazy(cls: type) -> Check:
     """Records may nest in themselves, so the inner reader is looked up when it is needed."""
 
-    def check(value: Any, path: str) -> Any:
-        return _reader(cls)(value, path)
+    def check(value: Any) -> Any:
+        return _reader(cls)(value)
 
     return check
 
 
 def _one_of(words: frozenset[Any]) -> Check:
-    def check(value: Any, path: str) -> Any:
+    def check(value: Any) -> Any:
         if value not in words:
             shown = ", ".join(sorted(map(str, words)))
-            raise _Mismatch(path, f"is {value[:40]!r}, not one of {shown}")
+            raise _Mismatch("", f"is {value[:40]!r}, not one of {shown}")
         return value
 
     return check
 
 
 def _values(accepted: frozenset[type], convert: Check | None) -> Check:
-    def check(value: Any, path: str) -> Any:
+    def check(value: Any) -> Any:
         for key, item in value.items():
             if type(item) not in accepted:
-                raise _Mismatch(_join(path, key), f"is {_kind(item)}, not {_words(accepted)}")
-        return value if convert is None else {key: convert(item, _join(path, key)) for key, item in value.items()}
+                raise _Mismatch(key, f"is {_kind(item)}, not {_words(accepted)}")
+        return value if convert is None else {key: convert(item) for key, item in value.items()}
 
     return check
 
@@ -233,12 +246,15 @@ def _values(accepted: frozenset[type], convert: Check | None) -> Check:
 def _items(arguments: tuple[Any, ...]) -> Check:
     accepted, convert = _accepts(arguments[0]), _converter(arguments[0])
 
-    def check(value: Any, path: str) -> Any:
+    def check(value: Any) -> Any:
+        out = []
         for index, item in enumerate(value):
             if type(item) not in accepted:
-                raise _Mismatch(f"{path}[{index}]", f"is {_kind(item)}, not {_words(accepted)}")
-        if convert is None:
-            return tuple(value)
-        return tuple(convert(item, f"{path}[{index}]") for index, item in enumerate(value))
+                raise _Mismatch(f"[{index}]", f"is {_kind(item)}, not {_words(accepted)}")
+            try:
+                out.append(item if convert is None else convert(item))
+            except _Mismatch as exc:
+                raise exc.below(f"[{index}]") from None
+        return tuple(out)
 
     return check

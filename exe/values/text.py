@@ -11,9 +11,7 @@ import builtins
 import json
 import json.encoder
 from _thread import RLock
-from collections.abc import Iterator
-from contextlib import contextmanager
-from sys import get_int_max_str_digits, set_int_max_str_digits
+from sys import get_int_max_str_digits, getrecursionlimit, set_int_max_str_digits, setrecursionlimit
 from typing import Any
 
 from exe.values.limits import MAX_DIGITS
@@ -28,20 +26,47 @@ interpreter_limits = RLock()
 """Held while a limit of the interpreter (digits, recursion) is raised: threads have them in common."""
 
 
-@contextmanager
-def integer_digits(limit: int = MAX_DIGITS) -> Iterator[None]:
+class integer_digits:
     """Let integers of up to `limit` digits be written and read in this block; the limit found before is restored.
 
-    The interpreter has one limit for all threads, so one thread at a time is inside.
+    The interpreter has one limit for all threads, so one thread at a time is inside. A class, since `contextlib` would
+    use the builtins that a program may have replaced.
     """
-    with interpreter_limits:
-        before = get_int_max_str_digits()
-        if before:
-            set_int_max_str_digits(max(before, limit))
-        try:
-            yield
-        finally:
-            set_int_max_str_digits(before)
+
+    __slots__ = ("before", "limit")
+
+    def __init__(self, limit: int = MAX_DIGITS) -> None:
+        self.limit = limit
+        self.before = 0
+
+    def __enter__(self) -> None:
+        interpreter_limits.acquire()
+        self.before = get_int_max_str_digits()
+        if self.before:
+            set_int_max_str_digits(max(self.before, self.limit))
+
+    def __exit__(self, *_: object) -> None:
+        set_int_max_str_digits(self.before)
+        interpreter_limits.release()
+
+
+class deep_stack:
+    """Let calls nest `frames` deeper in this block; the limit found before is restored."""
+
+    __slots__ = ("before", "frames")
+
+    def __init__(self, frames: int = 4000) -> None:
+        self.frames = frames
+        self.before = 0
+
+    def __enter__(self) -> None:
+        interpreter_limits.acquire()
+        self.before = getrecursionlimit()
+        setrecursionlimit(self.before + self.frames)
+
+    def __exit__(self, *_: object) -> None:
+        setrecursionlimit(self.before)
+        interpreter_limits.release()
 
 
 def quote(text: str) -> str:
@@ -63,21 +88,20 @@ def canonical(tree: Json) -> str:
 
 
 def _write(tree: Json, *, sort_keys: bool) -> str:
-    if _make_encoder is None:
-        encoder = json.JSONEncoder(separators=(",", ":"), allow_nan=False, sort_keys=sort_keys).encode
-    else:
-        make = _make_encoder({}, _refuse, _quote, None, ":", ",", sort_keys, False, False)
-
-        def encoder(o: Json) -> str:
-            return "".join(make(o, 0))
-
     try:
-        return encoder(tree)
+        return _encode(tree, sort_keys=sort_keys)
     except ValueError as exc:
         if "digits" not in str(exc):
             raise
     with integer_digits():
-        return encoder(tree)
+        return _encode(tree, sort_keys=sort_keys)
+
+
+def _encode(tree: Json, *, sort_keys: bool) -> str:
+    if _make_encoder is None:
+        return json.JSONEncoder(separators=(",", ":"), allow_nan=False, sort_keys=sort_keys).encode(tree)
+    markers: dict[int, Json] = {}  # what is open; not fit for use again once an error has struck
+    return "".join(_make_encoder(markers, _refuse, _quote, None, ":", ",", sort_keys, False, False)(tree, 0))
 
 
 def _refuse(value: object) -> Json:

@@ -9,15 +9,17 @@ Json = Any
 
 # A default repr: "<", a name of a class or function, " at 0x", an address of a real heap (seven digits and more), and
 # the end of the repr. "value at 0x10" is no such thing: no bracket, and no heap begins so low.
-_ADDRESS = re.compile(r"<[A-Za-z_][^<>\n]{0,300}?(?:\sat\s|\s)(0x[0-9a-fA-F]{7,16})(?=[>;, ])")
-_CLOSE = re.compile(r"<[^<>\n]{1,200}>(?:, [^<>\n]{1,200})? at (0x[0-9a-fA-F]{7,16})>")  # <bound method <…> at 0x…>
+# Names in it may hold "<locals>", "<lambda>" or "<genexpr>".
+_ADDRESS = re.compile(
+    r"<[A-Za-z_](?:[^<>\n]|<(?:locals|lambda|\w{1,20}comp|genexpr|unknown|module|string|stdin)>){0,300}?"
+    r"\s(0x[0-9a-fA-F]{7,16})(?=[>;, ])"
+)
 _TEMPORARY = re.compile(
     r"(?<![\w.-])(?:/private)?(?:/var)?/(?:tmp|folders/\w\w/\w+/T)/(?:[\w.-]+/)*?(tmp[a-z0-9_]{8})(?![a-z0-9_])"
 )
 _PROCESS = re.compile(r"/proc/(\d+)/")
 _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("address", _ADDRESS),
-    ("address", _CLOSE),
     ("temporary path", _TEMPORARY),
     ("process id", _PROCESS),
 )
