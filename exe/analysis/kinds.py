@@ -136,7 +136,8 @@ CALLABLES = {
 }
 """Built-ins passed for a Callable of so many parameters: pure, and at home in any program."""
 
-CALLABLES_BY_TYPE = {
+CALLABLES_BY_TYPE: dict[tuple[tuple[str, ...], str], tuple[str, ...]] = {
+    **{((), kind): (kind,) for kind in ("str", "int", "float", "bool", "list", "dict", "set")},
     (("str",), "str"): ("str.upper", "str.lower", "str.strip", "str.title"),
     (("str",), "int"): ("len", "int"),
     (("str",), "bool"): ("str.isdigit", "str.isupper", "bool"),

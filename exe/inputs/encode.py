@@ -41,6 +41,8 @@ def to_json(found: Type, value: Any, names: Mapping[str, str]) -> Json:
                 return {name: to_json(types[name], item, names) for name, item in value.items()}
         case kind, dict() if kind in DICTS and kind != "collections.ChainMap":
             return _dict(found, value, names)
+        case "float", str():
+            pass  # the names of NaN and the infinities are JSON, not Python
         case (("any" | "hashable" | "none" | "bool" | "int" | "float" | "str" | "literal"), _):
             source(found, value, names)  # raises where it does not conform
             return value

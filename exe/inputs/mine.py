@@ -39,14 +39,16 @@ class Hints:
     patterns: tuple[str, ...] = ()
     by_name: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     keys_by_name: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    patterns_by_name: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     examples: tuple[Example, ...] = ()
+    entry: str = ""
 
 
 def mine(source: str, entry: str) -> Hints:
     """Read the hints in a program's text. Raises SyntaxError where it is no Python."""
     tree = ast.parse(source)
     entry_node = find_entry(tree, entry)
-    miner = _Miner(_tables(tree))
+    miner = _Miner(_tables(tree), _compiled(tree))
     if entry_node is not None:
         miner.visit(entry_node)
     for statement in tree.body:
@@ -59,7 +61,9 @@ def mine(source: str, entry: str) -> Hints:
         patterns=_distinct(miner.patterns)[:20],
         by_name={name: _distinct(values) for name, values in miner.by_name.items()},
         keys_by_name={name: _distinct(values) for name, values in miner.keys_by_name.items()},
+        patterns_by_name={name: _distinct(values) for name, values in miner.patterns_by_name.items()},
         examples=tuple(_examples(tree, entry_node, entry)),
+        entry=entry.rpartition(".")[2],
     )
 
 
@@ -100,6 +104,32 @@ def _tables(tree: ast.Module) -> dict[str, list[Any]]:
     return tables
 
 
+def _compiled(tree: ast.Module) -> dict[str, str]:
+    """Names bound anywhere to `re.compile("…")` → the pattern."""
+    return {
+        name: pattern
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        for pattern in [_pattern_of(node.value, {})]
+        if pattern is not None and isinstance(node.value, ast.Call)
+        for name in [target.id for target in node.targets if isinstance(target, ast.Name)]
+    }
+
+
+def _pattern_of(node: ast.expr, compiled: Mapping[str, str]) -> str | None:
+    match node:
+        case ast.Constant(value=str() as text):
+            return text
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id="re"), attr="compile"), args=[ast.Constant(value=str() as text), *_]
+        ):
+            return text
+        case ast.Name(id=name):
+            return compiled.get(name)
+        case _:
+            return None
+
+
 def _constants_in(node: ast.expr) -> list[Any]:
     match node:
         case ast.Dict(keys=keys):
@@ -123,8 +153,10 @@ def _constant(node: ast.expr) -> list[Any]:
 
 
 class _Miner(ast.NodeVisitor):
-    def __init__(self, tables: Mapping[str, list[Any]]) -> None:
+    def __init__(self, tables: Mapping[str, list[Any]], compiled: Mapping[str, str]) -> None:
         self.tables = tables
+        self.compiled = compiled
+        self.patterns_by_name: dict[str, list[str]] = {}
         self.strings: list[str] = []
         self.integers: list[int] = []
         self.floats: list[float] = []
@@ -204,16 +236,25 @@ class _Miner(ast.NodeVisitor):
         match node:
             case ast.Call(func=ast.Attribute(value=owner, attr="get" | "pop" | "setdefault"), args=[first, *_]):
                 self._looked_up(owner, first)
-            case ast.Call(
-                func=ast.Attribute(value=ast.Name(id="re"), attr=attr), args=[ast.Constant(value=str() as text), *_]
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr=attr), args=[first, *more]) if (
+                attr in _RE_FUNCTIONS
             ):
-                if attr in _RE_FUNCTIONS:
-                    self.patterns.append(text)
+                self._matched(_pattern_of(first, self.compiled), more[1 if "sub" in attr else 0 :])
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=known), attr=attr), args=more) if known in self.compiled:
+                self._matched(self.compiled[known], more[1 if "sub" in attr else 0 :])
             case ast.Call(func=ast.Attribute(value=owner, attr=attr), args=[first, *_]) if attr in _TEXT_TESTS:
                 name = _subject(owner)
                 if name is not None:
                     self._about(name, [v for v in _constants_in(first) if isinstance(v, str)])
         self.generic_visit(node)
+
+    def _matched(self, pattern: str | None, subjects: list[ast.expr]) -> None:
+        if pattern is None:
+            return
+        self.patterns.append(pattern)
+        name = _subject(subjects[0]) if subjects else None
+        if name is not None:
+            self.patterns_by_name.setdefault(name, []).append(pattern)
 
     def _looked_up(self, owner: ast.expr, first: ast.expr) -> None:
         name = _subject(owner)

@@ -192,9 +192,14 @@ _CLASSES = {
     "S": "aZ0-.",
 }
 _TOKEN = re.compile(
-    r"""(?P<set>\[\^?\]?(?:\\.|[^\]\\])*\])|\\(?P<escape>.)|(?P<open>\((?:\?:|\?P<\w+>|(?!\?)))|(?P<close>\))
-      |(?P<bar>\|)|(?P<anchor>[\^$])|(?P<dot>\.)|(?P<char>[^\\()|\[\]?*+{}])""",
-    re.VERBOSE,
+    r"""(?P<set>\[\^?\]?(?:\\.|[^\]\\])*\])
+      | \\(?P<escape>x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|0[0-7]{0,2}|.)
+      | (?P<open>\((?:\?:|\?P<\w+>|\?[a-z]+:|(?!\?)))
+      | (?P<look>\(\?<?[=!])
+      | (?P<flags>\(\?[aiLmsux]+\))
+      | (?P<close>\)) | (?P<bar>\|) | (?P<anchor>[\^$]) | (?P<dot>\.)
+      | (?P<char>[^\\()|\[\]?*+{}])""",
+    re.VERBOSE | re.DOTALL,
 )
 _REPEAT = re.compile(r"(?:(?P<sign>[*+?])|\{(?P<low>\d{1,3})(?P<comma>,)?(?P<high>\d{1,3})?\})\??")
 
@@ -230,6 +235,10 @@ class _Sampler:
                     break
                 case "bar":
                     branches.append("")
+                case "flags":
+                    pass
+                case "look":  # what it asks for is left to chance
+                    at = self.alternatives(at, depth + 1)[1]
                 case "open":
                     inner = at
                     piece, at = self.alternatives(inner, depth + 1)
@@ -276,13 +285,23 @@ class _Sampler:
             return options[self.below(len(options))]
         if letter in "bBAZ":
             return ""
-        if letter.isalnum():
-            return {"n": "\n", "t": "\t", "r": "\r"}.get(letter) or _unknown(letter)
-        return letter
+        return _character(letter)
 
 
-def _unknown(letter: str) -> str:
-    raise ValueError(f"unknown escape {letter}")
+def _character(escape: str) -> str:
+    """The character that an escape stands for. Raises ValueError for back references and unknown ones."""
+    if len(escape) > 1 or escape == "0":
+        return chr(int(escape, 8) if escape[0] == "0" else int(escape[1:], 16))
+    if escape.isalnum():
+        known = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "v": "\v", "a": "\a"}
+        if escape not in known:
+            raise ValueError(f"unknown escape {escape}")
+        return known[escape]
+    return escape
+
+
+_ONE = r"\\x[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\0[0-7]{0,2}|\\.|[^\\]"
+_MEMBER = re.compile(f"(?P<first>{_ONE})(?:-(?P<last>{_ONE}))?", re.DOTALL)
 
 
 def _members(text: str) -> str:
@@ -291,14 +310,14 @@ def _members(text: str) -> str:
     negated = body.startswith("^")
     body = body[1:] if negated else body
     members = ""
-    for part in re.findall(r"\\.|.-(?:\\.|[^\\])|.", body, re.DOTALL):
-        if len(part) == 3 and part[1] == "-":
-            first, last = ord(part[0]), min(ord(part[2]), ord(part[0]) + 80)
-            members += "".join(map(chr, range(first, last + 1)))
-        elif part.startswith("\\") and len(part) == 2:
-            members += _CLASSES.get(part[1], {"n": "\n", "t": "\t"}.get(part[1], part[1]))
-        else:
-            members += part
+    for part in _MEMBER.finditer(body):
+        first, last = part["first"], part["last"]
+        if first.startswith("\\") and first[1] in _CLASSES:
+            members += _CLASSES[first[1]] + (f"-{last}" if last else "")
+            continue
+        low = _character(first[1:]) if first.startswith("\\") else first
+        high = low if not last else _character(last[1:]) if last.startswith("\\") else last
+        members += "".join(map(chr, range(ord(low), min(ord(high), ord(low) + 80) + 1)))
     if negated:
         members = "".join(c for c in "aZ5 -._x" if c not in members)
     return members or "a"

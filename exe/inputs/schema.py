@@ -9,6 +9,7 @@ from typing import Any, Literal, cast
 
 from exe.analysis.kinds import KINDS, LISTS
 from exe.errors import InputError
+from exe.inputs.names import candidate_types, required_names
 from exe.inputs.standard import INTEGER_TEXT, PATTERNS
 from exe.records import Candidate, Field, Json, Parameter, Type
 
@@ -34,12 +35,21 @@ def arguments_schema(candidate: Candidate, names: Mapping[str, str]) -> dict[str
     """The schema of the arguments object of a candidate.
 
     `names` maps "module:qualname" of package classes, and of standard ones bound under another name than their dotted
-    one (see `exe.inputs.names`), to the expression that names them in the program.
+    one (see `exe.inputs.names`), to the expression that names them in the program; what calls do not need is left out.
+    Raises InputError where the program binds no name for a class that calls need.
     """
-    signature = Signature(
-        parameters=candidate.parameters, how=candidate.how, self_type=candidate.self_type, names=names
+    missing = [origin for origin in candidate.origins if origin not in names]
+    if missing:
+        raise InputError(f"{candidate.module}:{candidate.qualname}: the program binds no name for {missing[0]}")
+    needed = {*candidate.origins, *required_names(candidate_types(candidate))}
+    return signature_schema(
+        Signature(
+            parameters=candidate.parameters,
+            how=candidate.how,
+            self_type=candidate.self_type,
+            names={key: name for key, name in names.items() if key in needed},
+        )
     )
-    return signature_schema(signature)
 
 
 def signature_schema(signature: Signature) -> dict[str, Json]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from exe.inputs.validators import Trial
 from exe.records import Json
 
-_WEIGHTS = {"output": 3, "shape": 3, "error": 4, "path": 3, "size": 2, "given": 1}
+_WEIGHTS = {"output": 3, "shape": 3, "error": 4, "path": 3, "recurs": 4, "size": 2, "given": 1}
 _MASK = re.compile(r"'[^']*'|\"[^\"]*\"|[0-9]+")
 
 
@@ -75,10 +76,13 @@ def novel(trials: Sequence[Trial], seen: frozenset[tuple[str, str]]) -> list[Tri
 def select(trials: Sequence[Trial], count: int) -> list[Trial]:
     """At most `count` usable trials, greedily by how much each adds; at most half raise and less than half echo.
 
-    No outcome takes more than a third; where that leaves places free, up to three fifths.
+    An output that several inputs share is likely a branch of its own, and is represented. No outcome takes more than a third; where that leaves places free, up to three fifths.
     """
     rest = sorted((one for one in trials if one.usable), key=_simplicity)
-    traits = {id(one): features(one) for one in rest}
+    times = Counter(one.output for one in rest)
+    traits = {
+        id(one): features(one) | ({("recurs", one.output)} if times[one.output] > 1 else frozenset()) for one in rest
+    }
     chosen: list[Trial] = []
     seen: set[tuple[str, str]] = set()
     for repeats in (max(1, count // 3), max(1, count * 3 // 5)):

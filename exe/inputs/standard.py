@@ -29,7 +29,7 @@ PATTERNS = {
     "bytes": r"^[A-Za-z0-9_-]*={0,2}$",
     "bytearray": r"^[A-Za-z0-9_-]*={0,2}$",
     "decimal.Decimal": r"^(NaN|-?Infinity|[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,6})?)$",
-    "fractions.Fraction": r"^-?[0-9]+(/[0-9]*[1-9][0-9]*)?$",
+    "fractions.Fraction": r"^-?[0-9]+(/0*[1-9][0-9]*)?$",
     "datetime.date": f"^{_DATE}$",
     "datetime.datetime": f"^{_DATE}T{_TIME}{_ZONE}?$",
     "datetime.time": f"^{_TIME}{_ZONE}?$",

@@ -104,7 +104,7 @@ class Maker:
                 self.earlier.append(base[parameter.name])
                 continue
             positional = parameter.kind in ("positional", "normal")
-            if parameter.default is not None and ((omit and positional) or self.chance(35)):
+            if parameter.default is not None and ((omit and positional) or self.chance(25)):
                 omit = omit or positional
                 continue
             self._argument(parameter, arguments, signature, omit)
@@ -319,31 +319,63 @@ class Maker:
             base = samples.mutate(base, self.below, self.hints.strings or samples.PIECES)
         return base
 
+    def hinted_texts(self, name: str) -> tuple[str, ...]:
+        """What the parameter's name suggests, and the function's own."""
+        return lexicon.text_hints(name) + lexicon.text_hints(self.hints.entry)
+
     def _base_text(self, name: str) -> str:
-        hinted = lexicon.text_hints(name)
+        hinted = self.hinted_texts(name)
         tested = [value for value in self.hints.by_name.get(name, ()) if isinstance(value, str)]
-        match self.below(12):
-            case 0 | 1 | 2 if hinted:
-                return self.choose(hinted)
-            case 3 if tested:
-                start: str = self.choose(tested)
-                return start + self.choose(("", "x", self.choose(tested), " " + self.choose(tested)))
-            case 4 | 5 if self.hints.strings:
-                return self.choose(self.hints.strings)
-            case 6 if self.hints.strings:
-                pieces = [text for text in self.hints.strings if len(text) <= 12] or lexicon.WORDS
-                return "".join(self.choose((*pieces, *lexicon.WORDS)) for _ in range(2 + self.below(4)))
-            case 7:
-                return self.choose(lexicon.EDGES)
-            case 8:
-                return "".join(self.choose(samples.ALPHABET) for _ in range(self.size()))
-            case 9:
-                return self.choose((" ", "_", "-", ".", ", ", "/")).join(
-                    self.choose(lexicon.WORDS) for _ in range(2 + self.below(3))
-                )
-            case 10 if self.hints.patterns:
-                return samples.matching(self.choose(self.hints.patterns), self.below) or self.choose(lexicon.WORDS)
-            case 11 if self.chance(25):
-                return str(self.choose((*hinted, *lexicon.WORDS))) * (5 + self.below(20))
-            case _:
-                return self.choose(hinted or ("a", "b", *lexicon.WORDS))
+        strings, patterns = self.hints.strings, self.hints.patterns_by_name.get(name, ())
+        options = [_words, _words, _words, _edge, _letters, _phrase, *([_long] if self.chance(10) else [])]
+        options += [_hinted] * 4 if hinted else []
+        options += [_tested] * 2 if tested else []
+        options += [_constant, _constant, _pieces] if strings else []
+        options += [_matching] * 3 if patterns else [_matching] if self.hints.patterns else []
+        return self.choose(options)(self, name)
+
+
+def _words(maker: Maker, _: str) -> str:
+    return maker.choose(("a", "b", *lexicon.WORDS))
+
+
+def _edge(maker: Maker, _: str) -> str:
+    return maker.choose(lexicon.EDGES)
+
+
+def _letters(maker: Maker, _: str) -> str:
+    return "".join(maker.choose(samples.ALPHABET) for _ in range(maker.size()))
+
+
+def _phrase(maker: Maker, _: str) -> str:
+    joint = maker.choose((" ", "_", "-", ".", ", ", "/"))
+    return joint.join(maker.choose(lexicon.WORDS) for _ in range(2 + maker.below(3)))
+
+
+def _long(maker: Maker, name: str) -> str:
+    return maker.choose((*maker.hinted_texts(name), *lexicon.WORDS)) * (5 + maker.below(20))
+
+
+def _hinted(maker: Maker, name: str) -> str:
+    return maker.choose(maker.hinted_texts(name))
+
+
+def _tested(maker: Maker, name: str) -> str:
+    """Constants that the parameter is tested against, bare, with more behind, or two of them."""
+    tested = [value for value in maker.hints.by_name[name] if isinstance(value, str)]
+    return maker.choose(tested) + maker.choose(("", "x", maker.choose(tested), " " + maker.choose(tested)))
+
+
+def _constant(maker: Maker, _: str) -> str:
+    return maker.choose(maker.hints.strings)
+
+
+def _pieces(maker: Maker, _: str) -> str:
+    """Short constants of the code among words, so that what it looks for is found inside."""
+    short = [text for text in maker.hints.strings if len(text) <= 12] or lexicon.WORDS
+    return "".join(maker.choose((*short, *lexicon.WORDS)) for _ in range(2 + maker.below(4)))
+
+
+def _matching(maker: Maker, name: str) -> str:
+    pattern = maker.choose(maker.hints.patterns_by_name.get(name) or maker.hints.patterns)
+    return samples.matching(pattern, maker.below) or maker.choose(lexicon.WORDS)

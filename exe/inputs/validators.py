@@ -10,10 +10,10 @@ import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
-from exe.inputs.decode import ArgumentError, canonical_key
+from exe.inputs.decode import MAX_CALL, ArgumentError, canonical_key
 from exe.inputs.echo import echoes
 from exe.inputs.schema import Signature
 from exe.records import Call, Json, Outcome, Rejection
@@ -61,6 +61,12 @@ class Validator:
 
 def conformity(schema: dict[str, Json], signature: Signature, arguments: Json) -> tuple[str | None, str | None]:
     """(canonical key, None) of arguments that conform, else (None, what is wrong with them)."""
+    try:
+        size = len(json.dumps(arguments))
+    except (RecursionError, ValueError) as error:
+        return None, f"arguments: {error}"
+    if size > MAX_CALL:
+        return None, f"arguments: {size} characters of JSON; at most {MAX_CALL} are allowed"
     errors = sorted(
         _checker(json.dumps(schema, sort_keys=True)).iter_errors(arguments), key=lambda e: list(map(str, e.path))
     )
@@ -73,7 +79,7 @@ def conformity(schema: dict[str, Json], signature: Signature, arguments: Json) -
         return None, str(error)
 
 
-@cache
+@lru_cache(maxsize=64)
 def _checker(schema: str) -> Any:
     from jsonschema import Draft202012Validator
 

@@ -121,7 +121,7 @@ def test_form(tmp_path: Path, names: dict[str, Any], annotation: str) -> None:
     jsonschema.Draft202012Validator.check_schema(program.parameters)
     signature = read_schema(json.loads(json.dumps(program.parameters)))
     assert signature.parameters == found.parameters
-    calls = draw(program, signature, Hints(), seed=4, size=8)
+    calls = draw(program, signature, Hints(), seed=4, size=5)
     assert calls
     local = {**namespace_of_imports(program.source), **names}
     for key, call in calls.items():

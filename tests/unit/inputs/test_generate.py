@@ -35,8 +35,8 @@ def f(text: str, mode: Mode = Mode.FAST, *, keys: set[str] = frozenset(), limit:
         raise ValueError(f"negative: {limit}")
     if text.startswith("magic:"):
         return ["found", text[6:]]
-    if mode is Mode.SLOW and re.match(r"[a-z]+-\\d{2}$", text):
-        return ["code"]
+    if re.match(r"[a-z]+-\\d{2}$", text):
+        return ["code", mode.name]
     return [part.upper() for part in re.split("[,;]", text, maxsplit=limit)] + sorted(keys)
 '''
 
@@ -51,7 +51,7 @@ def test_calls_reach_what_the_code_tells(tmp_path: Path) -> None:
     outcomes = next(execute([Job(source=program.source, calls=tuple(call.call for call in calls))]))
     assert 1 <= sum(outcome.status == "error" for outcome in outcomes) <= 7
     shown = [outcome.plain["value"] for outcome in outcomes if outcome.plain and "value" in outcome.plain]
-    assert ["code"] in shown
+    assert any(value[0] == "code" for value in shown)
     assert any(value[0] == "found" for value in shown)
 
 
@@ -66,21 +66,27 @@ CHILD = """
 import json, sys
 from pathlib import Path
 from exe.inputs import generate
+from exe.inputs.generate import draw
+from exe.inputs.mine import Hints
 from tests.unit.inputs.building import build
 from tests.unit.inputs.execution import execute
 from tests.unit.inputs.test_generate import SOURCE
-if sys.argv[2] == "crowded":  # more modules, more constants in them, and a generator already at work
-    import tests.property.test_inputs, exe.errors, hypothesis, hypothesis.strategies as st
-    hypothesis.seed(1)(hypothesis.settings(database=None)(hypothesis.given(st.text(), st.integers())(lambda a, b: None)))()
+if sys.argv[2] == "crowded":  # another module with constants, and a generator already at work
+    Path("noise.py").write_text(f"N = {list(range(100, 9000, 20))}\\nS = {list(map(chr, range(33, 300)))}\\n")
+    import noise, hypothesis, hypothesis.strategies as st
+    hypothesis.seed(1)(hypothesis.settings(database=None, max_examples=5)(hypothesis.given(st.text(), st.integers())(lambda a, b: None)))()
 _, program, _ = build(Path(sys.argv[1]), SOURCE)
-print(json.dumps([[call.call, call.arguments] for call in generate(program, seed=7, count=15, execute=execute).calls]))
+calls = generate(program, seed=7, count=8, execute=execute).calls
+_, program, signature = build(Path(sys.argv[1]), "def f(a: list[int], b: list[float], c: bytes, d: str) -> str: ...")
+calls += draw(program, signature, Hints(), seed=5, size=40).values()
+print(json.dumps([[call.call, call.arguments] for call in calls]))
 """
 
 
 def test_same_bytes_in_other_processes(tmp_path: Path) -> None:
     root = str(Path(__file__).parents[3])
     seen = set()
-    for number, (hash_seed, how) in enumerate([("0", "plain"), ("1", "crowded"), ("4242", "plain")]):
+    for number, (hash_seed, how) in enumerate([("0", "plain"), ("4242", "crowded")]):
         folder = tmp_path / str(number)
         folder.mkdir()
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": root, "XDG_CACHE_HOME": str(tmp_path)}
@@ -88,7 +94,7 @@ def test_same_bytes_in_other_processes(tmp_path: Path) -> None:
             [sys.executable, "-c", CHILD, str(folder), how], cwd=folder, env=environment, capture_output=True, text=True
         )
         assert done.returncode == 0, done.stderr
-        assert len(json.loads(done.stdout)) == 15
+        assert len(json.loads(done.stdout)) == 48
         seen.add(done.stdout)
         if how == "plain":
             assert [path.name for path in folder.iterdir()] == ["demo.py"]  # nothing of Hypothesis is left behind

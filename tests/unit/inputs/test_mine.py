@@ -14,6 +14,7 @@ import re
 KINDS = {"small": 1, "large": 2}
 CODES = frozenset((404, 500))
 MAGIC = b"xn--"
+DIGITS = re.compile(r"\\d+")
 
 def helper(text: str) -> bool:
     return text.endswith((".py", ".txt"))
@@ -34,7 +35,7 @@ def f(text: str, kind: str = "small", code: int = 200, table: dict = {}) -> str:
     match kind:
         case "x" | "y":
             return f("direct", code=7)
-    return text
+    return DIGITS.sub("", kind)
 '''
 
 
@@ -42,10 +43,11 @@ def test_what_is_found() -> None:
     hints = mine(SOURCE, "f")
     assert {"small", "large", "http:", "bad code", "xn--", "@"} <= set(hints.strings)
     assert "Module words stay out." not in hints.strings
-    assert hints.strings.index("@") < hints.strings.index("small")  # the entry's own first
+    assert hints.strings.index("@") < hints.strings.index("xn--")  # the entry's own first
     assert {404, 500, 301, 5, 7} <= set(hints.integers)
     assert hints.floats == (0.25,)
-    assert hints.patterns == (r"[a-z]+\d",)
+    assert hints.patterns == (r"[a-z]+\d", r"\d+")
+    assert hints.patterns_by_name == {"text": (r"[a-z]+\d",), "kind": (r"\d+",)}
     assert hints.by_name["kind"] == ("small", "large", "x", "y")
     assert hints.by_name["code"] == (404, 500, 301, -5)
     assert hints.by_name["text"] == ("@", "http:", ".py", ".txt")

@@ -18,6 +18,10 @@ PLAIN = [
     r"(?P<year>\d{4})-(?P<month>\d\d)",
     r"x\.y\\z",
     r"[\]\-a]b",
+    r"\033\[[;?0-9]*[a-zA-Z]",
+    r"(?i)\x41+[\x00-\x1f\u00e9]",
+    r"(?=a)a(?!b)",
+    r"[\w.-]+\.[\n\t]",
 ]
 
 
@@ -29,10 +33,9 @@ def test_matching(pattern: str) -> None:
         assert re.search(pattern, text), text
 
 
-@pytest.mark.parametrize("pattern", [r"(?<=a)b", r"\p{L}", "[", "(?i)x", "a{"])
+@pytest.mark.parametrize("pattern", [r"(a)\1", r"\p{L}", "[", "a{", "(?P=x)", "*a"])
 def test_beyond_plain_constructs(pattern: str) -> None:
-    text = samples.matching(pattern, random.Random(0).randrange)
-    assert text is None or isinstance(text, str)
+    assert samples.matching(pattern, random.Random(0).randrange) is None
 
 
 def test_hostile_patterns_cost_nothing() -> None:

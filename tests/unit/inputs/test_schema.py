@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from exe.errors import InputError
-from exe.inputs import conformity, plain_schema, read_schema
+from exe.inputs import arguments_schema, conformity, plain_schema, read_schema
 from tests.unit.analysis.test_annotations import PRELUDE
 from tests.unit.inputs.building import build
 
@@ -28,6 +28,26 @@ def test_round_trip(tmp_path: Path) -> None:
     assert again.parameters[1].default == "Mode.FAST"
     assert dict(again.names).items() >= {"demo:C": "C", "demo:Node": "Node", "demo:Mode": "Mode"}.items()
     assert "demo:Movie" not in again.names  # a TypedDict is written as a display
+
+
+def test_names_are_those_that_calls_need(tmp_path: Path) -> None:
+    found = build(tmp_path, PRELUDE + "def f(a: Mode, b: int) -> str: ...\n")[0]
+    schema = arguments_schema(found, {"demo:Mode": "Mode_2", "demo:Other": "Other", "datetime:date": "date"})
+    assert schema["x-python"]["names"] == {"demo:Mode": "Mode_2"}
+    with pytest.raises(InputError, match="binds no name for demo:Mode"):
+        arguments_schema(found, {})
+
+
+def test_large_and_deep_arguments_do_not_conform(tmp_path: Path) -> None:
+    _, program, signature = build(tmp_path, "from typing import Any\ndef f(a: Any) -> str: ...")
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+    for value in (deep, "x" * 300_000):
+        key, problem = conformity(program.parameters, signature, {"a": value})
+        assert key is None
+        assert problem is not None
+        assert problem.startswith("arguments: ")
 
 
 def test_descriptions_and_requirements(tmp_path: Path) -> None:
