@@ -6,9 +6,8 @@ Each function is independent of every other, so that a build can stop anywhere a
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from exe import certify, codec, inputs, screen
 from exe.analysis import Function, Project, functions, metrics, read_project, signatures
@@ -83,7 +82,7 @@ def walk(
 def one(project: Project, package: Package, function: Function, chain: Chain, first: Execute, second: Execute) -> Yield:
     """One function through the stages."""
     subject = subject_of(package, function.module.name, function.qualname)
-    candidate = signatures.candidate(project, function, package, why_not=partial(_why_not, package))
+    candidate = signatures.candidate(project, function, package, why_not=screen.why_not_function)
     if isinstance(candidate, Rejection):
         return _rejected(subject, candidate)
     program = to_program(project, candidate, chain)
@@ -95,19 +94,15 @@ def one(project: Project, package: Package, function: Function, chain: Chain, fi
     return _with_cases(subject, program, chain, first, second)
 
 
-def _why_not(package: Package, function: Function) -> tuple[str, str] | None:
-    """The screen's structural rules on one function."""
-    place = screen.Place(package=package.name, path=function.module.path)
-    return screen.why_not(function.node, function.class_node, place)
-
-
 def to_program(project: Project, candidate: Candidate, chain: Chain) -> Program | Rejection:
     """Inlines a candidate and describes the result."""
     inlined = inline(project, candidate, limits=Limits(characters=chain.max_source))
     if isinstance(inlined, Rejection):
         return inlined
     package = candidate.package
-    source, names = inputs.bind_names(inlined.source, inputs.candidate_types(candidate), inlined.names)
+    types = inputs.candidate_types(candidate)
+    bound = {origin: inlined.names[origin] for origin in candidate.origins}
+    source, names = inputs.bind_names(inlined.source, types, bound)
     origin = Origin(
         package=package.name,
         version=package.version,
@@ -125,18 +120,12 @@ def to_program(project: Project, candidate: Candidate, chain: Chain) -> Program 
         id=codec.content_id({"source": source, "entry": inlined.entry}),
         entry=inlined.entry,
         source=source,
-        parameters=inputs.arguments_schema(candidate, {name: names[name] for name in _named(candidate, names)}),
+        parameters=inputs.arguments_schema(candidate, names),
         returns=candidate.returns.text,
         origin=origin,
         provenance=dict(inlined.provenance),
         static=metrics.static_metrics(source, inlined.entry),
     )
-
-
-def _named(candidate: Candidate, names: Mapping[str, str]) -> list[str]:
-    """The names that calls of the candidate may write, those of the program that need saying."""
-    types = inputs.candidate_types(candidate)
-    return [name for name in (*candidate.origins, *inputs.required_names(types)) if name in names]
 
 
 def _with_cases(subject: str, program: Program, chain: Chain, first: Execute, second: Execute) -> Yield:
