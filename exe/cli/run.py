@@ -17,7 +17,7 @@ from exe.cli import options, tables
 from exe.cli.progress import Bar
 from exe.errors import IncompleteError, UsageError
 from exe.taskset import TaskSet
-from runners.models import Context, open_model
+from runners.models import Context, check_form, open_model
 from runners.run import Progress, RunSettings, RunSummary, run
 
 EMBEDDED = "local"
@@ -104,6 +104,8 @@ def command(
     Without a MODEL it is the embedded model, on a seeded sample of the short programs, beside the echo baseline. The default set is
     built first where it is not there yet. The same command resumes a run that was stopped.
     """
+    for spec in models:
+        check_form(spec)
     first_time = not models
     where = Where(tasks=options.set_folder(set_name), results=Path(out), quiet=quiet)
     if first_time:

@@ -11,7 +11,7 @@ from exe.errors import UsageError
 from runners.models import known, local, openai, replay
 from runners.models.base import Model, Request, Traits
 
-__all__ = ["FORMS", "Context", "Model", "Request", "Traits", "open_model"]
+__all__ = ["FORMS", "Context", "Model", "Request", "Traits", "check_form", "open_model"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,14 +70,19 @@ PROVIDERS: tuple[tuple[str, str, Callable[[str, Context], Model]], ...] = (
 FORMS = tuple(form for _, form, _ in PROVIDERS)
 
 
+def check_form(spec: str) -> None:
+    """Raise UsageError, listing the forms that work, where MODEL has none of them; nothing is opened or asked."""
+    if spec.partition(":")[0] not in {name for name, _, _ in PROVIDERS}:
+        raise UsageError(f"unknown model {spec!r}; these work: {', '.join(FORMS)}")
+
+
 def open_model(spec: str, context: Context | None = None) -> Model:
     """Open the model that MODEL names.
 
     Raises UsageError for an unknown form (the message lists those that work), InputError for a bad replay file,
     AuthError without a needed key, ModelUnavailable where SDK, engine or weights cannot be had.
     """
+    check_form(spec)
     scheme, _, rest = spec.partition(":")
-    for name, _, opener in PROVIDERS:
-        if name == scheme:
-            return opener(rest, context or Context())
-    raise UsageError(f"unknown model {spec!r}; these work: {', '.join(FORMS)}")
+    opener = next(opener for name, _, opener in PROVIDERS if name == scheme)
+    return opener(rest, context or Context())
