@@ -19,6 +19,7 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -87,32 +88,51 @@ def build(recipe: Recipe, directory: Path, workshop: Workshop, progress: Progres
     Raises UsageError where the folder holds a different set, SourceError where no source gives a package, IsolationError,
     SandboxError, StorageError. Ctrl-C and kill -9 lose at most the functions at hand.
     """
+    _refuse_another(recipe, directory)
+    packages, refused = _scrape(recipe, workshop)
+    with Sandbox(workers=1, unsafe=workshop.unsafe, hash_seed=HASH_SEEDS[0]) as probe:
+        isolation = probe.isolation.name
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with _lock(directory):
-            return _build(recipe, directory, workshop, progress)
+            harvest = _harvest(packages, recipe, directory, workshop, progress)
+            harvest.rejections.extend(refused)
+            finished = _write(recipe, directory, packages, harvest, isolation)
+            shutil.rmtree(directory / CHECKPOINTS)
+            return finished
+    except BrokenProcessPool:
+        raise SandboxError(
+            "a build process was killed from outside (out of memory?); repeat the command to resume, with fewer --workers"
+        ) from None
     except OSError as error:
         raise StorageError(
             f"{error.filename or directory}: {error.strerror}; free space or choose another --set, then repeat the command to resume"
         ) from error
 
 
-def _build(recipe: Recipe, directory: Path, workshop: Workshop, progress: Progress) -> Manifest:
-    if taskset.is_set(directory):
-        manifest, _ = taskset.read_manifest(directory)
-        if manifest.settings != settings(recipe):
-            raise UsageError(
-                f"{directory} holds another set ({manifest.name}, made from other sources or settings); choose another --set or remove it"
-            )
-    with Sandbox(workers=1, unsafe=workshop.unsafe, hash_seed=HASH_SEEDS[0]) as probe:
-        isolation = probe.isolation.name
-    packages, refused = _scrape(recipe, workshop)
+def _refuse_another(recipe: Recipe, directory: Path) -> None:
+    if not taskset.is_set(directory):
+        return
+    manifest, _ = taskset.read_manifest(directory)
+    if manifest.settings != settings(recipe):
+        raise UsageError(
+            f"{directory} holds another set ({manifest.name}, made from other sources or settings); choose another --set or remove it"
+        )
+
+
+def _harvest(
+    packages: Sequence[Package], recipe: Recipe, directory: Path, workshop: Workshop, progress: Progress
+) -> _Harvest:
+    """Runs what is not finished yet and reads all checkpoints."""
     checkpoints = directory / CHECKPOINTS
     checkpoints.mkdir(exist_ok=True)
     progress.packages(len(packages))
     keys = [checkpoints / f"{package.name}-{_key(package, recipe.chain)}.jsonl" for package in packages]
     _run(packages, keys, recipe.chain, workshop, progress)
-    harvest = _merge(keys)
+    return _merge(keys)
+
+
+def _write(recipe: Recipe, directory: Path, packages: Sequence[Package], harvest: _Harvest, isolation: str) -> Manifest:
     manifest = Manifest(
         name=recipe.name,
         format=taskset.FORMAT,
@@ -127,16 +147,14 @@ def _build(recipe: Recipe, directory: Path, workshop: Workshop, progress: Progre
         isolation=isolation,
         settings=settings(recipe),
     )
-    finished = taskset.write_set(
+    return taskset.write_set(
         directory,
         manifest,
         list(harvest.programs.values()),
         harvest.cases,
-        [*refused, *harvest.rejections],
+        harvest.rejections,
         harvest.measurements,
     )
-    shutil.rmtree(checkpoints)
-    return finished
 
 
 def settings(recipe: Recipe) -> dict[str, Json]:

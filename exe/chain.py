@@ -6,14 +6,19 @@ Each function is independent of every other, so that a build can stop anywhere a
 from __future__ import annotations
 
 import hashlib
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from exe import certify, codec, inputs, screen
 from exe.analysis import Function, Project, functions, metrics, read_project, signatures
+from exe.errors import ExeError
 from exe.inline import Limits, inline
 from exe.inputs.validators import trial
 from exe.records import Candidate, Case, Job, Json, Origin, Outcome, Package, Program, Rejection
+
+INTERNAL_ERROR = "internal-error"
 
 Execute = Callable[[Iterable[Job]], Iterator[tuple[Outcome, ...]]]
 
@@ -74,9 +79,27 @@ def walk(
                 ),
             )
         else:
-            found = one(project, package, function, chain, first, second)
+            found = _guarded(project, package, function, chain, first, second)
         accepted += found.program is not None
         yield found
+
+
+def _guarded(
+    project: Project, package: Package, function: Function, chain: Chain, first: Execute, second: Execute
+) -> Yield:
+    """`one`, but a fault of ours on one function is a Rejection `internal-error`, so that it cannot stop a build of thousands.
+
+    The command line counts and shows them; what the sandbox, the disk or the user did is no fault of ours and goes up.
+    """
+    try:
+        return one(project, package, function, chain, first, second)
+    except (ExeError, OSError, MemoryError):
+        raise
+    except Exception as error:  # noqa: BLE001
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        detail = f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})"
+        subject = subject_of(package, function.module.name, function.qualname)
+        return _rejected(subject, Rejection(subject=subject, stage="execute", reason=INTERNAL_ERROR, detail=detail))
 
 
 def one(project: Project, package: Package, function: Function, chain: Chain, first: Execute, second: Execute) -> Yield:

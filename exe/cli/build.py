@@ -10,11 +10,11 @@ import click
 
 from exe import build as builder
 from exe import codec
-from exe.chain import Chain
+from exe.chain import INTERNAL_ERROR, Chain
 from exe.cli import options
 from exe.cli.progress import BuildProgress
 from exe.errors import UsageError
-from exe.records import Manifest
+from exe.records import Manifest, Rejection
 
 
 @click.command()
@@ -24,7 +24,7 @@ from exe.records import Manifest
     "--generator", default="offline", show_default=True, metavar="offline|MODEL", help="What makes the inputs."
 )
 @click.option("--cases", type=click.IntRange(1, 1000), default=15, show_default=True, help="Cases a function, at most.")
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True, help="Draws inputs and, with --per-package, functions.")
 @click.option(
     "--per-package", type=click.IntRange(min=0), default=None, help="Programs a package, at most; 0 for no limit."
 )
@@ -78,7 +78,13 @@ def make(recipe: builder.Recipe, folder: Path, *, workers: int, unsafe: bool, qu
 def summary(folder: Path, manifest: Manifest) -> str:
     """One paragraph for people."""
     counts = manifest.counts
+    faults = [r for r in codec.read_jsonl(folder / "rejections.jsonl", Rejection) if r.reason == INTERNAL_ERROR]
+    note = (
+        f"; {len(faults)} functions met an error of ours, please report it: {faults[0].subject}, {faults[0].detail}"
+        if faults
+        else ""
+    )
     return (
         f"{folder}: {counts['cases']} cases of {counts['programs']} functions from {counts['packages']} packages; "
-        f"{counts['functions']} functions read, {counts['rejections']} rejections with their reasons in {folder / 'rejections.jsonl'}"
+        f"{counts['functions']} functions read, {counts['rejections']} rejections with their reasons in {folder / 'rejections.jsonl'}{note}"
     )

@@ -77,12 +77,13 @@ class BuildProgress:
     """What `exe.build` reports, as one bar over packages with running counts of functions, programs and cases."""
 
     def __init__(self, *, quiet: bool) -> None:
-        self._bar = Bar("building", None, unit="packages", quiet=quiet)
+        self._quiet = quiet
+        self._bar: Bar | None = None
         self._functions = self._programs = self._cases = 0
 
     def packages(self, total: int) -> None:
         """So many packages are to be read."""
-        self._bar.total(total)
+        self._bar = Bar("building", total, unit="packages", quiet=self._quiet)
 
     def function(self, found: tuple[str, int, int]) -> None:
         """One function is done: (subject, programs, cases)."""
@@ -90,13 +91,16 @@ class BuildProgress:
         self._functions += 1
         self._programs += programs
         self._cases += cases
-        self._bar.note(f"{self._functions} functions read, {self._programs} programs, {self._cases} cases")
-        self._bar.advance(0)
+        if self._bar is not None:
+            self._bar.note(f"{self._functions} functions read, {self._programs} programs, {self._cases} cases")
+            self._bar.advance(0)
 
     def package(self, name: str) -> None:  # noqa: ARG002 (the bar counts, names would flicker)
         """One package is done."""
-        self._bar.advance()
+        if self._bar is not None:
+            self._bar.advance()
 
     def close(self) -> None:
         """Ends the bar."""
-        self._bar.close()
+        if self._bar is not None:
+            self._bar.close()

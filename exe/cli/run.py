@@ -21,8 +21,8 @@ from runners.models import Context, check_form, open_model
 from runners.run import Progress, RunSettings, RunSummary, run
 
 EMBEDDED = "local"
-FIRST_LIMIT = 120
-FIRST_SOURCE = 1200
+FIRST_LIMIT = 100
+FIRST_SOURCE = 700
 """What `exe run` with no argument asks: so many cases, of programs of at most so many characters."""
 
 
@@ -64,12 +64,24 @@ class Where:
     help="Answer alone, or reasoning first.",
 )
 @click.option("--examples/--no-examples", default=None, help="Worked examples in the prompt (small models need them).")
-@click.option("--temperature", type=click.FloatRange(min=0), default=0.0, show_default=True)
+@click.option(
+    "--temperature",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    show_default=True,
+    help="Sampling temperature; 0 is greedy.",
+)
 @click.option("--max-tokens", type=click.IntRange(min=1), default=None, help="Tokens an answer may have.")
 @click.option(
     "--repair", type=click.IntRange(0, 1), default=1, show_default=True, help="Extra replies with the parse error."
 )
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option(
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    help="Draws the sample of --limit, and is sent along where answers are sampled.",
+)
 @click.option("--concurrency", type=click.IntRange(min=1), default=None, help="Requests in flight, at most.")
 @click.option("--timeout", type=click.FloatRange(min=1), default=600.0, show_default=True, help="Seconds a request.")
 @click.option("--out", default=str(options.RESULTS), show_default=True, metavar="DIR", help="Where results go.")

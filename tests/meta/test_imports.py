@@ -16,7 +16,7 @@ ALLOWED: dict[str, set[str]] = {
     "exe.errors": set(),
     "exe.records": set(),
     "exe.values": set(),
-    "exe.codec": BASE,
+    "exe.codec": BASE | {"exe.values"},
     "exe.taskset": DATA,
     "exe.sources": BASE,
     "exe.analysis": BASE,
