@@ -27,7 +27,7 @@ from typing import Any, Protocol
 import exe
 from exe import chain, codec, taskset
 from exe.chain import Chain, Yield
-from exe.errors import InputError, SourceError, StorageError, UsageError
+from exe.errors import InputError, SandboxError, SourceError, StorageError, UsageError
 from exe.records import Case, Json, Manifest, Package, Program, Rejection
 from exe.sandbox.host import Sandbox
 from exe.sources import scrape
