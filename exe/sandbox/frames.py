@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 HEADER = struct.Struct(">I")
-READ_SIZE = 1 << 18
+READ_SIZE = 1 << 16  # below what the C library takes from the kernel and gives back each time
 
 
 class FrameError(ValueError):

@@ -60,6 +60,9 @@ def _frames() -> int:
 
 
 _overheads: dict[str, int] = {}
+_scope: dict[str, Any] = {"get": _get_limit, "set": _set_limit, "shift": 0}
+exec(_SHADOWS, _scope)  # noqa: S102 - our own text, in a namespace that leads nowhere
+_get_shadow, _set_shadow = _scope["getrecursionlimit"], _scope["setrecursionlimit"]
 
 
 def calibrate() -> None:
@@ -111,10 +114,8 @@ class Depth:
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self._scope: dict[str, Any] = {"get": _get_limit, "set": _set_limit, "shift": 0}
-        exec(_SHADOWS, self._scope)  # noqa: S102 - our own text, in a namespace that leads nowhere
-        sys.getrecursionlimit = self._scope["getrecursionlimit"]
-        sys.setrecursionlimit = self._scope["setrecursionlimit"]
+        sys.getrecursionlimit = _get_shadow
+        sys.setrecursionlimit = _set_shadow
         self._seen = limit
 
     def load(self, code: CodeType, namespace: dict[str, Any]) -> None:
@@ -139,7 +140,7 @@ class Depth:
 
     def relax(self) -> None:
         """Make sure of a little depth for our own code, however low the program has set its limit."""
-        _set_limit(max(_get_limit(), self._scope["shift"] + _LEAST))
+        _set_limit(max(_get_limit(), _scope["shift"] + _LEAST))
 
     def release(self) -> None:
         """Give the harness all the depth that it needs."""
@@ -147,9 +148,9 @@ class Depth:
 
     def _enter(self, way: str, frames: int) -> None:
         shift = frames - 1 + _overheads[way]
-        self._scope["shift"] = shift
+        _scope["shift"] = shift
         _set_limit(self._seen + shift)
 
     def _leave(self) -> None:
-        self._seen = max(1, _get_limit() - self._scope["shift"])
+        self._seen = max(1, _get_limit() - _scope["shift"])
         self.relax()
