@@ -163,7 +163,9 @@ class Zygote:
         kind, payload = stream.outcomes[0] if failure is None else (b"", b"")
         return payload if kind == b"T" else b"{}"
 
-    def _task(self, job: dict[str, Any], calls: list[Any], code: bytes | None, *, want: bool, trace: bool = False) -> Any:
+    def _task(
+        self, job: dict[str, Any], calls: list[Any], code: bytes | None, *, want: bool, trace: bool = False
+    ) -> Any:
         limits = self.limits
         depth, size = limits["recursion_limit"], limits["result_bytes"]
         return self.child.Task(job["source"], calls, code, want, trace, depth, size)
