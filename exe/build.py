@@ -112,6 +112,7 @@ def build(recipe: Recipe, directory: Path, workshop: Workshop, progress: Progres
 
 def _refuse_another(recipe: Recipe, directory: Path) -> None:
     if not taskset.is_set(directory):
+        taskset.refuse_foreign(directory)
         return
     manifest, _ = taskset.read_manifest(directory)
     if manifest.settings != settings(recipe):

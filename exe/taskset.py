@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from exe import codec
-from exe.errors import InputError
+from exe.errors import InputError, UsageError
 from exe.records import Case, Json, Manifest, Program, Rejection
 from exe.values import DecodeError, decode
 
@@ -66,6 +66,20 @@ class TaskSet:
 def is_set(directory: Path) -> bool:
     """Whether a finished task set lies in this folder."""
     return (directory / MANIFEST).is_file()
+
+
+def refuse_foreign(directory: Path) -> None:
+    """Raise UsageError where a set would be written into a folder that holds something else."""
+    ours = {MANIFEST, MEASUREMENTS, *(name for name, _ in FILES), ".build", ".lock"}
+    try:
+        found = sorted(entry.name for entry in directory.iterdir()) if directory.is_dir() else []
+    except OSError as error:
+        raise InputError(f"{directory}: {error.strerror}") from None
+    foreign = [name for name in found if name not in ours and not name.endswith(".part")]
+    if foreign:
+        raise UsageError(
+            f"{directory} is no folder of a task set, it holds {', '.join(foreign[:3])}; choose another --set"
+        )
 
 
 def read_manifest(directory: Path) -> tuple[Manifest, str]:

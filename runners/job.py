@@ -100,13 +100,18 @@ def prepare(model: Model, taskset: TaskSet, settings: RunSettings) -> Job:
         raise UsageError("samples, limit and concurrency must each be at least 1")
     for k in filled.ks:
         pass_at_k(filled.samples, 0, k)  # a k above the samples is refused before anything is asked
+    there = {case.kind for case in taskset.cases} | {"error"}
+    if strange := sorted(set(filled.kinds) - there):
+        raise UsageError(
+            f"the set {taskset.name} has no cases of kind {', '.join(strange)}; there are {', '.join(sorted(there))}"
+        )
     cases = limited(
         selected(taskset.cases, taskset.programs, filled.kinds, filled.max_source), filled.limit, filled.seed
     )
     if not cases:
         raise UsageError(f"the set {taskset.name} has no case of the wanted kind and size")
-    if strange := {case.kind for case in cases} - set(prompt.KINDS):
-        raise UsageError(f"no prompt for cases of kind {', '.join(sorted(strange))}; choose with --kind output")
+    if unasked := {case.kind for case in cases} - set(prompt.KINDS):
+        raise UsageError(f"no prompt for cases of kind {', '.join(sorted(unasked))}; choose with --kind output")
     asked = asdict(filled)
     del asked["ks"], asked["concurrency"], asked["policy"]
     identity: dict[str, Json] = {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import io
 import os
 import sys
 import traceback
@@ -15,7 +16,10 @@ from typing import Any
 import click
 
 from exe import __version__
-from exe.errors import ExeError, StorageError
+from exe.errors import ExeError, InputError, StorageError
+
+INTERNAL = 3
+"""The exit code of a bug: nothing is known to be wrong with the input, and no check has said no."""
 
 VERBS: tuple[tuple[str, str, str], ...] = (
     ("build", "exe.cli.build", "Make a task set from packages."),
@@ -63,8 +67,16 @@ def main(argv: list[str] | None = None) -> int:
     verbose = "--verbose" in arguments
     if verbose:
         arguments = [argument for argument in arguments if argument != "--verbose"]
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a name or a program may hold what the terminal's encoding lacks
+            stream.reconfigure(errors="backslashreplace")
     try:
         result: Any = group.main(arguments, prog_name="exe", standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # here, where what goes wrong is still told
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message(), file=sys.stderr)
+        return 2
     except click.exceptions.Abort:
         return _fail("interrupted; the same command resumes", 130, verbose)
     except click.ClickException as error:
@@ -73,14 +85,38 @@ def main(argv: list[str] | None = None) -> int:
         return _fail(str(error), error.exit_code, verbose)
     except KeyboardInterrupt as error:
         return _fail(str(error) or "interrupted; the same command resumes", 130, verbose)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (BrokenPipeError, SystemExit):  # click ends a command whose reader went away by SystemExit
+        _give_up_output()
         return 0
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES):
-            return _fail(f"{error.filename or 'output'}: {error.strerror}", StorageError.exit_code, verbose)
-        raise
+        return _fail(*_system(error), verbose)
+    except Exception as error:  # noqa: BLE001 (the last resort: a bug of ours, told in one line like every other end)
+        return _fail(_bug(error), INTERNAL, verbose)
     return result if isinstance(result, int) else 0
+
+
+def _system(error: OSError) -> tuple[str, int]:
+    """Message and exit code for what the system refused."""
+    if error.filename is None:
+        _give_up_output()
+    where = str(error.filename or "output")
+    unwritable = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
+    return (
+        f"{where if len(where) <= 300 else where[:300] + '…'}: {error.strerror or error}",
+        StorageError.exit_code if unwritable or error.filename is None else InputError.exit_code,
+    )
+
+
+def _bug(error: Exception) -> str:
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{os.path.basename(frame.filename)}:{frame.lineno}"
+    return f"an error of our own, please report it: {type(error).__name__}: {error} ({place}; --verbose adds the traceback)"
+
+
+def _give_up_output() -> None:
+    """What is still in the buffer of a closed or full output must not fail a second time at exit."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _usage(error: click.ClickException) -> str:

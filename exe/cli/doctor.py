@@ -37,7 +37,8 @@ def command(as_json: bool) -> None:
         _gomp(),
     ]
     if as_json:
-        click.echo(json.dumps([asdict(finding) for finding in findings], indent=1))
+        for finding in findings:
+            click.echo(json.dumps(asdict(finding)))
     else:
         for finding in findings:
             click.echo(f"{'ok ' if finding.good else 'NO '} {finding.what}: {finding.says}")

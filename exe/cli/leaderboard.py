@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import cast
 
@@ -28,4 +30,8 @@ def command(roots: tuple[Path, ...], form: str, as_json: bool) -> None:
     One run a model and set: where a model has several, name the run folders that count.
     """
     rows = leaderboard(roots or (options.RESULTS,))
-    click.echo(render(rows, "json" if as_json else cast(Form, form)).rstrip())
+    if as_json:
+        for row in rows:
+            click.echo(json.dumps(asdict(row)))
+    else:
+        click.echo(render(rows, cast(Form, form)).rstrip())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Any, TypeVar
 
 import click
 import platformdirs
+
+from exe.errors import UsageError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -18,7 +21,9 @@ DEFAULT_SET = "default"
 
 
 def set_folder(name: str) -> Path:
-    """`--set NAME|DIR`: a path when it has a separator or exists as a folder, else `tasks/NAME`."""
+    """`--set NAME|DIR`: a path when it has a separator or exists as a folder, else `tasks/NAME`. Raises UsageError for an empty one."""
+    if not name.strip():
+        raise UsageError("--set: names no set; give a name below tasks/, or a folder")
     if os.sep in name or name in (".", "..") or Path(name).is_dir():
         return Path(name)
     return TASKS / name
@@ -40,6 +45,17 @@ def set_option(default: str | None = DEFAULT_SET) -> Callable[[F], F]:
         show_default=default is not None,
         help="The task set: a name below tasks/, or a folder.",
     )
+
+
+class Finite(click.FloatRange):
+    """A number within a range; NaN and the infinities are none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """As FloatRange does, finite numbers only."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is no finite number", param, ctx)
+        return number
 
 
 def workers_option(function: F) -> F:

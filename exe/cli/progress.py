@@ -15,19 +15,20 @@ PLAIN_SECONDS = 10.0
 class Bar:
     """One counted activity. `advance` adds to the count, `note` sets what stands behind it.
 
-    Where stderr is no terminal a line is printed at the start, then at most one every ten seconds, and one at the end.
+    Where stderr is no terminal a line is printed when the total is known, then at most one every ten seconds, and one at the end.
     """
 
     def __init__(self, what: str, total: int | None, *, unit: str, quiet: bool = False) -> None:
         self._what, self._total, self._unit, self._count, self._note = what, total, unit, 0, ""
         self._quiet = quiet
         self._bar: Any = None
+        self._shown: int | None = None  # the count of the last plain line
         self._last = time.monotonic()
         if quiet:
             return
         if sys.stderr.isatty():
             self._bar = tqdm(total=total, desc=what, unit=unit, dynamic_ncols=True, leave=True)
-        else:
+        elif total is not None:
             self._line()
 
     def advance(self, count: int = 1) -> None:
@@ -46,16 +47,18 @@ class Bar:
 
     def total(self, total: int) -> None:
         """The total became known, or changed."""
-        self._total = total
+        first, self._total = self._total is None, total
         if self._bar is not None:
             self._bar.total = total
             self._bar.refresh()
+        elif first and not self._quiet:
+            self._line()
 
     def close(self) -> None:
         """Ends the activity."""
         if self._bar is not None:
             self._bar.close()
-        elif not self._quiet:
+        elif not self._quiet and self._shown not in (None, self._count):
             self._line()
 
     def __enter__(self) -> Bar:
@@ -67,7 +70,7 @@ class Bar:
         self.close()
 
     def _line(self) -> None:
-        self._last = time.monotonic()
+        self._last, self._shown = time.monotonic(), self._count
         of = f"/{self._total}" if self._total is not None else ""
         note = f", {self._note}" if self._note else ""
         print(f"{self._what}: {self._count}{of} {self._unit}{note}", file=sys.stderr, flush=True)

@@ -21,6 +21,7 @@ from runners.models import Context, check_form, open_model
 from runners.run import Progress, RunSettings, RunSummary, run
 
 EMBEDDED = "local"
+MAX_SAMPLES = 10_000
 FIRST_LIMIT = 100
 FIRST_SOURCE = 700
 """What `exe run` with no argument asks: so many cases, of programs of at most so many characters."""
@@ -38,7 +39,7 @@ class Where:
 @click.command()
 @click.argument("models", nargs=-1, metavar="[MODEL]...")
 @options.set_option()
-@click.option("--samples", type=click.IntRange(min=1), default=1, show_default=True, help="Answers a case.")
+@click.option("--samples", type=click.IntRange(1, MAX_SAMPLES), default=1, show_default=True, help="Answers a case.")
 @click.option("--k", "ks", default="1", show_default=True, metavar="K[,K...]", help="Which pass@k to print.")
 @click.option(
     "--limit",
@@ -66,7 +67,7 @@ class Where:
 @click.option("--examples/--no-examples", default=None, help="Worked examples in the prompt (small models need them).")
 @click.option(
     "--temperature",
-    type=click.FloatRange(min=0),
+    type=options.Finite(min=0),
     default=0.0,
     show_default=True,
     help="Sampling temperature; 0 is greedy.",
@@ -83,7 +84,7 @@ class Where:
     help="Draws the sample of --limit, and is sent along where answers are sampled.",
 )
 @click.option("--concurrency", type=click.IntRange(min=1), default=None, help="Requests in flight, at most.")
-@click.option("--timeout", type=click.FloatRange(min=1), default=600.0, show_default=True, help="Seconds a request.")
+@click.option("--timeout", type=options.Finite(min=1), default=600.0, show_default=True, help="Seconds a request.")
 @click.option("--out", default=str(options.RESULTS), show_default=True, metavar="DIR", help="Where results go.")
 @options.workers_option
 @options.unsafe_option
@@ -119,6 +120,8 @@ def command(
     for spec in models:
         check_form(spec)
     first_time = not models
+    if not out.strip():
+        raise UsageError("--out: names no folder")
     where = Where(tasks=options.set_folder(set_name), results=Path(out), quiet=quiet)
     if first_time:
         limit = FIRST_LIMIT if limit is None else limit
@@ -127,7 +130,7 @@ def command(
         ks=whole_numbers(ks),
         limit=limit or None,
         max_source=max_source or None,
-        kinds=tuple(filter(None, kinds.split(","))),
+        kinds=words(kinds),
         concurrency=concurrency,
         **asked,
     )
@@ -140,7 +143,7 @@ def command(
         if not as_json:
             click.echo(build_verb.summary(where.tasks, manifest))
     tasks = taskset.read_set(where.tasks)
-    specs = models or (EMBEDDED, "baseline:echo")
+    specs = tuple(dict.fromkeys(models)) or (EMBEDDED, "baseline:echo")
     summaries = [(spec, _measure(spec, tasks, settings, where, timeout)) for spec in specs]
     for spec, summary in summaries:
         if as_json:
@@ -157,6 +160,14 @@ def command(
             f"incomplete: some attempts failed on the way to the model, see {', '.join(incomplete)}; the same command asks them again"
         )
     return 0
+
+
+def words(text: str) -> tuple[str, ...]:
+    """The words of `--kind`, none for an empty one. Raises UsageError for an empty word among others."""
+    found = tuple(part.strip() for part in text.split(",")) if text.strip() else ()
+    if not all(found):
+        raise UsageError(f"--kind {text}: expected words with commas between, such as output,error")
+    return found
 
 
 def whole_numbers(text: str) -> tuple[int, ...]:

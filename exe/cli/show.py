@@ -25,7 +25,7 @@ def command(subject: str | None, set_name: str, as_json: bool, provenance: bool)
     """
     tasks = taskset.read_set(options.set_folder(set_name))
     if subject is None:
-        click.echo(json.dumps(codec.to_json(tasks.manifest), indent=1) if as_json else _set(tasks))
+        click.echo(json.dumps(codec.to_json(tasks.manifest)) if as_json else _set(tasks))
         return
     case = next((case for case in tasks.cases if case.id == subject), None)
     if case is not None:
@@ -81,12 +81,12 @@ def _program(program: Program, cases: list[Case], *, provenance: bool) -> str:
         f"# {function_name(program)}  {origin.package} {origin.version}, {origin.license}, {origin.path}:{origin.line}",
         f"# program {program.id}, entry {program.entry}",
         "",
-        program.source.rstrip(),
+        printable(program.source.rstrip()),
         "",
     ]
     if provenance:
         lines += [f"# {name}: {source}" for name, source in program.provenance.items()] + [""]
-    lines += [f"# {case.id}\n{case.call}\n# {_short(json.dumps(case.expected))}" for case in cases]
+    lines += [f"# {case.id}\n{printable(case.call)}\n# {_short(json.dumps(case.expected))}" for case in cases]
     return "\n".join(lines)
 
 
@@ -97,6 +97,13 @@ def _case(program: Program, case: Case) -> str:
             f"# runtime {json.dumps(case.runtime)}",
             f"# generator {case.generator}",
         ]
+    )
+
+
+def printable(text: str) -> str:
+    """Text of others without what would steer a terminal: control characters as escapes, line breaks and tabs kept."""
+    return "".join(
+        char if char.isprintable() or char in "\n\t" else char.encode("unicode_escape").decode() for char in text
     )
 
 

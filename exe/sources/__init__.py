@@ -39,7 +39,7 @@ def scrape(
     match kind if colon else None:
         case "installed":
             try:
-                return from_environment(rest if rest in {"", "*"} else _name(rest, spec), chosen)
+                return from_environment(rest if rest == "*" else _name(rest, spec), chosen)
             except OSError as error:
                 raise SourceError(f"{spec}: cannot be read: {error.strerror or error}") from error
         case "path":

@@ -31,6 +31,10 @@ def altered(tree: Any) -> Any:
     match tree:
         case {"@odata.type": "#float", "value": str(name)}:
             return {**tree, "value": "NaN" if name != "NaN" else "INF"}
+        case {"@odata.type": "#bytes" | "#bytearray", "value": str(text)}:
+            return {**tree, "value": "AAAA" if text != "AAAA" else ""}
+        case {"@odata.type": "#object", "fields": dict(fields)}:
+            return {**tree, "fields": altered(fields)}
         case {"@odata.type": _, "value": str(text)}:
             return {**tree, "value": text + "0"}
         case {"@odata.type": "#set" | "#frozenset", "value": list(members)}:
