@@ -3,9 +3,11 @@
 Every frame is four bytes of length, big-endian, and that many bytes. The host writes to stdin, reads from stdout.
 
 host → zygote, first: one JSON object
-    {"limits": {…}, "seccomp": bool, "landlock": [readable paths] or null, "drop_root": bool, "attack": bool}
+    {"limits": {…}, "seccomp": bool, "landlock": [readable paths] or null, "drop_root": bool, "attack": bool,
+     "preload": {"folders": [path, …], "source": str} or null}
 zygote → host, first: one JSON object
-    {"ready": true, "python": "3.11.7", "seccomp": bool, "landlock": ABI version or 0, "holes": [attack, …]}
+    {"ready": true, "python": "3.11.7", "seccomp": bool, "landlock": ABI version or 0, "holes": [attack, …],
+     "preload": "" or what the preload raised}
     `holes` names the attacks that went through; it is empty unless `attack` was asked for, or a wall is missing.
 host → zygote, then: one JSON object a job
     {"id": int, "source": str, "calls": [str, …], "trace": bool}
@@ -112,6 +114,7 @@ class Zygote:
         landlock_abi = self._raise_walls(hello)
         self.tripwire.install()
         self.recursion.calibrate()
+        failure = self._preload(hello["preload"])
         _warm_up(self.child)
         holes = self._attack() if hello["attack"] else []
         version = "{}.{}.{}".format(*sys.version_info[:3])
@@ -121,8 +124,21 @@ class Zygote:
             "seccomp": hello["seccomp"],
             "landlock": landlock_abi,
             "holes": holes,
+            "preload": failure,
         }
         self.frames.write_all(self.replies, self.frames.dump(ready))
+
+    def _preload(self, preload: dict[str, Any] | None) -> str:
+        """Execute foreign code here, behind the walls, for all calls to find what it imported; what it raised, or ""."""
+        if preload is None:
+            return ""
+        sys.path.extend(preload["folders"])
+        self.tripwire.allow_reading(preload["folders"])
+        try:
+            exec(compile(preload["source"], "<preload>", "exec"), {"__name__": "preload"})  # noqa: S102
+        except BaseException as error:  # noqa: BLE001 - every exception is what the host wants to know
+            return str(self.child.clip(f"{type(error).__name__}: {error}"))
+        return ""
 
     def _raise_walls(self, hello: dict[str, Any]) -> int:
         import resource
@@ -135,7 +151,7 @@ class Zygote:
         ):
             self.child.lower(which, amount, amount)
         if hello["drop_root"]:
-            _drop_root()
+            _drop_root([os.__file__, __file__, *(hello["preload"] or {}).get("folders", ())])
         libc = _die_with_parent()
         if not hello["seccomp"] and libc is not None:
             libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -277,15 +293,15 @@ def _sink() -> int:
     return os.open(os.devnull, os.O_WRONLY)
 
 
-def _drop_root() -> None:
-    """Become nobody, where root can and nobody could still read the standard library."""
+def _drop_root(needed: Sequence[str]) -> None:
+    """Become nobody, where root can and nobody could still read what is needed, the standard library first of all."""
     if os.geteuid() != 0:
         return
     os.setgroups([])
     os.setegid(65534)
     os.seteuid(65534)
-    readable = os.access(os.__file__, os.R_OK, effective_ids=os.access in os.supports_effective_ids)
-    readable = readable and os.access(__file__, os.R_OK, effective_ids=os.access in os.supports_effective_ids)
+    effective = os.access in os.supports_effective_ids
+    readable = all(os.access(path, os.R_OK, effective_ids=effective) for path in needed)
     os.seteuid(0)
     os.setegid(0)
     if readable:
