@@ -13,7 +13,7 @@ import os
 import sys
 from typing import Any
 
-from exe.sandbox import child, recursion, supervise
+from exe.sandbox import calls, child, recursion, supervise
 
 _WARM = ("collections", "dataclasses", "datetime", "enum", "functools", "itertools", "math", "re",
          "string", "typing")  # fmt: skip
@@ -63,7 +63,7 @@ def rehearse(zygote: Any) -> None:
     for _ in range(_ROUNDS):
         for call in _CALLS:
             reporter = child.Reporter(write, os.urandom(supervise.NONCE))
-            parts = child.calls.split(call)
+            parts = calls.split(call)
             task = child.Task(_PROGRAM, [(call, parts)], None, False, False, 1000, 1 << 16)
             code = child.compile_program(task, reporter)
             reporter.tell(child.evaluate(code, call, parts, task.recursion_limit, task.result_bytes))
@@ -77,6 +77,6 @@ def rehearse(zygote: Any) -> None:
     sys.set_int_max_str_digits(digits)
     for index in range(_FORKS):
         call = _CALLS[index % len(_CALLS)]
-        zygote.fork(child.Task(_PROGRAM, [(call, child.calls.split(call))], None, False, False, 1000, 1 << 16))
+        zygote.fork(child.Task(_PROGRAM, [(call, calls.split(call))], None, False, False, 1000, 1 << 16))
     gc.collect()
     gc.freeze()

@@ -6,7 +6,7 @@ import ctypes
 import os
 import resource
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from exe.sandbox import battery, landlock, seccomp
@@ -42,7 +42,7 @@ def raise_walls(hello: Mapping[str, Any]) -> tuple[Confine, int]:
         _set_limit(which, _below_ceiling(which, amount, amount))
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # too much output ends the process, by a signal we can name
     if hello["drop_root"]:
-        _drop_root()
+        _drop_root([os.__file__, __file__, *(hello["preload"] or {}).get("folders", ())])
     libc = ctypes.CDLL(None, use_errno=True)
     die_with_parent = _parent_death(libc)
     die_with_parent()
@@ -101,15 +101,15 @@ def _parent_death(libc: Any) -> Callable[[], None]:
     return lambda: prctl(which, number, 0, 0, 0)
 
 
-def _drop_root() -> None:
-    """Become nobody, where root can and nobody could still read the standard library."""
+def _drop_root(needed: Sequence[str]) -> None:
+    """Become nobody, where root can and nobody could still read what is needed, the standard library first of all."""
     if os.geteuid() != 0:
         return
     os.setgroups([])
     os.setegid(_NOBODY)
     os.seteuid(_NOBODY)
-    readable = os.access(os.__file__, os.R_OK, effective_ids=os.access in os.supports_effective_ids)
-    readable = readable and os.access(__file__, os.R_OK, effective_ids=os.access in os.supports_effective_ids)
+    effective = os.access in os.supports_effective_ids
+    readable = all(os.access(path, os.R_OK, effective_ids=effective) for path in needed)
     os.seteuid(0)
     os.setegid(0)
     if readable:

@@ -3,9 +3,11 @@
 Every frame is four bytes of length, big-endian, and that many bytes. The host writes to stdin, reads from stdout.
 
 host → zygote, first: one JSON object
-    {"limits": {…}, "seccomp": bool, "landlock": [readable paths] or null, "drop_root": bool, "attack": bool}
+    {"limits": {…}, "seccomp": bool, "landlock": [readable paths] or null, "drop_root": bool, "attack": bool,
+     "preload": {"folders": [path, …], "source": str} or null}
 zygote → host, first: one JSON object
-    {"ready": true, "python": "3.11.7", "seccomp": bool, "landlock": ABI version or 0, "holes": [attack, …]}
+    {"ready": true, "python": "3.11.7", "seccomp": bool, "landlock": ABI version or 0, "holes": [attack, …],
+     "preload": "" or what the preload raised}
     `holes` names the attacks that went through; it is empty unless `attack` was asked for, or a wall is missing.
 host → zygote, then: one JSON object a job
     {"id": int, "source": str, "calls": [[str, its parts (see calls.py) or null], …], "trace": bool, "batch": bool}
@@ -112,6 +114,7 @@ class Zygote:
         self.limits, self.filtered = hello["limits"], hello["seccomp"]
         self.confine, landlock_abi = self.walls.raise_walls(hello)
         self.tripwire.install()
+        failure = self._preload(hello["preload"])
         holes = self.walls.attack(self.confine) if hello["attack"] else []
         self.rehearsal.rehearse(self)
         ready = {
@@ -120,8 +123,21 @@ class Zygote:
             "seccomp": self.filtered,
             "landlock": landlock_abi,
             "holes": holes,
+            "preload": failure,
         }
         self.frames.write_all(self.replies, self.frames.dump(ready))
+
+    def _preload(self, preload: dict[str, Any] | None) -> str:
+        """Execute foreign code here, behind the walls, for all calls to find what it imported; what it raised, or ""."""
+        if preload is None:
+            return ""
+        sys.path.extend(preload["folders"])
+        self.tripwire.allow_reading(preload["folders"])
+        try:
+            exec(compile(preload["source"], "<preload>", "exec"), {"__name__": "preload"})  # noqa: S102
+        except BaseException as error:  # noqa: BLE001 - every exception is what the host wants to know
+            return str(self.child.clip(f"{type(error).__name__}: {error}"))
+        return ""
 
     def serve(self) -> None:
         """Work until stdin ends."""
