@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from exe.analysis.scopes import Reading, Use
 from exe.analysis.stdlib import BUILTINS, load
@@ -19,15 +20,25 @@ Edit = tuple[int, int, str]
 _BLOCKS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
-def merge(slice_: Slice) -> tuple[str, Naming]:
-    """The text of the program for a slice, and its names. Raises Refused."""
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """A program's text, the pieces that it is joined from, and its names."""
+
+    source: str
+    pieces: tuple[str, ...]
+    naming: Naming
+
+
+def merge(slice_: Slice) -> Merged:
+    """The program for a slice. Raises Refused."""
     naming = assign_names(slice_)
     writers = [_UnitWriter(reading, slice_, naming) for reading in slice_.readings]
     pieces = [(writer.text(), writer.reading) for writer in writers]
     head = _imports(slice_, naming)
+    texts = ("\n".join(head), *(text for text, _ in pieces if text))
     if _postponed(slice_):
         head.insert(0, "from __future__ import annotations\n")
-    return _join(head, pieces), naming
+    return Merged(_join(head, pieces), texts, naming)
 
 
 def _join(head: list[str], pieces: list[tuple[str, UnitReading]]) -> str:

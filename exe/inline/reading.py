@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 from exe.analysis import static, stdlib
@@ -49,6 +50,16 @@ class LocalImport:
     how: str
 
 
+@dataclass(frozen=True, slots=True)
+class Demands:
+    """Globals that a unit reads when it runs, and later, when its functions do; those that are called, in order."""
+
+    now: frozenset[Slot]
+    called_now: tuple[Slot, ...]
+    later: frozenset[Slot]
+    called_later: tuple[Slot, ...]
+
+
 @dataclass(eq=False)
 class UnitReading:
     """A unit with its uses resolved."""
@@ -63,6 +74,31 @@ class UnitReading:
     needs: dict[bool, tuple[Slot | Foreign, ...] | Refused] = field(default_factory=dict)  # see `_Closure.needs`
     summary: object = None  # what naming asks once of a unit
     texts: dict[tuple[str | None, ...], str] = field(default_factory=dict)  # by the names that occur in it
+
+    @cached_property
+    def demands(self) -> Demands:
+        """What the unit reads, by when."""
+        now: dict[Slot, bool] = {}
+        later: dict[Slot, bool] = {}
+        for use, found in self.uses:
+            if isinstance(found.target, Slot) and (use.deferred or use.reading is not Reading.NEVER):
+                reads = later if use.deferred else now
+                reads[found.target] = reads.get(found.target, False) or use.called
+        return Demands(
+            frozenset(now),
+            tuple(slot for slot, called in now.items() if called),
+            frozenset(later),
+            tuple(slot for slot, called in later.items() if called),
+        )
+
+    @cached_property
+    def asks_subclasses(self) -> bool:
+        """Whether its text asks a class for its subclasses."""
+        source = self.unit.module.source
+        if "__subclasses__" not in source:
+            return False
+        start, end = self.unit.module.lines.span(self.unit.node)
+        return "__subclasses__" in source[start:end]
 
 
 class Reader:

@@ -100,6 +100,7 @@ class _Closure:
         self._seen: set[Slot | Foreign] = set()
         self._queue: list[Slot | Foreign] = []
         self._work: list[int] = []
+        self.asks_subclasses = False
 
     def need(self, wanted: Slot | Foreign) -> None:
         if wanted not in self._seen:
@@ -134,7 +135,7 @@ class _Closure:
 
     def _subclasses(self) -> None:
         """Where `__subclasses__` is asked, classes that nobody names count."""
-        if any(_asks_subclasses(self.timeline.units[position]) for position in self.selected):
+        if self.asks_subclasses:
             for base, positions in self.slicer.subclasses.items():
                 if base in self._seen:
                     for position in positions:
@@ -173,6 +174,7 @@ class _Closure:
         if isinstance(unit.node, ast.Import | ast.ImportFrom):
             return
         reading = self.slicer.reading(unit)
+        self.asks_subclasses = self.asks_subclasses or reading.asks_subclasses
         for wanted in self._needs(reading):
             if isinstance(wanted, Foreign):
                 self._foreign(wanted)
@@ -272,13 +274,6 @@ class _Closure:
         for name in DYNAMIC_FOREIGN:
             if text == name or text.startswith(f"{name}."):
                 raise Refused("dynamic-import", f"{text} at {where}")
-
-
-def _asks_subclasses(unit: Unit) -> bool:
-    if "__subclasses__" not in unit.module.source:
-        return False
-    start, end = unit.module.lines.span(unit.node)
-    return "__subclasses__" in unit.module.source[start:end]
 
 
 def touched_by(project: Project, unit: Unit) -> frozenset[Slot | Foreign]:
