@@ -9,6 +9,7 @@ from exe.analysis.project import Project
 from exe.analysis.targets import Slot
 from exe.analysis.units import Unit
 from exe.inline.check import check
+from exe.inline.dynamic import refuse_reached
 from exe.inline.merge import merge
 from exe.inline.naming import Naming
 from exe.inline.order import simulate
@@ -65,6 +66,8 @@ def _inline(project: Project, candidate: Candidate, limits: Limits) -> Inlined:
     if len(merged.source) > limits.characters:
         raise Refused("too-large", f"{len(merged.source)} characters")
     check(merged.pieces, project.cache.setdefault("facts", {}))
+    hazards = [one for reading in slice_.readings for one in reading.hazards]
+    refuse_reached(merged.source, f"{merged.naming.emitted[entry]}.{method}".rstrip("."), hazards)
     return _result(merged.source, merged.naming, entry, method, [*zip(candidate.origins, origins, strict=True)])
 
 

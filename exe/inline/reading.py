@@ -13,6 +13,7 @@ from exe.analysis.project import Project
 from exe.analysis.scopes import ImportNode, Reading, Scope, Use
 from exe.analysis.targets import Builtin, Foreign, Missing, ModuleRef, Slot, Target
 from exe.analysis.units import IMPORT_ERRORS, WIDE_ERRORS, Unit, lookup_in
+from exe.inline.dynamic import Hazard
 from exe.inline.order import Timeline
 from exe.inline.result import Refused
 
@@ -72,6 +73,7 @@ class UnitReading:
     pinned: list[Slot] = field(default_factory=list)
     reads_annotations: bool = False
     needs: dict[bool, tuple[Slot | Foreign, ...] | Refused] = field(default_factory=dict)  # see `_Closure.needs`
+    hazards: dict[Hazard, None] = field(default_factory=dict)
     summary: object = None  # what naming asks once of a unit
     texts: dict[tuple[str | None, ...], str] = field(default_factory=dict)  # by the names that occur in it
 

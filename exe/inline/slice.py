@@ -14,20 +14,12 @@ from exe.analysis.project import Project
 from exe.analysis.scopes import Reading, Use
 from exe.analysis.targets import Builtin, Foreign, Missing, ModuleRef, Slot, Target
 from exe.analysis.units import Unit, lookup_in
+from exe.inline.dynamic import hazard
 from exe.inline.effects import Effects
 from exe.inline.order import Timeline
 from exe.inline.reading import Reader, Resolved, UnitReading, there
 from exe.inline.result import Refused
 
-DYNAMIC_BUILTINS: Final = {
-    "globals": "dynamic-namespace",
-    "exec": "dynamic-namespace",
-    "eval": "dynamic-namespace",
-    "__import__": "dynamic-import",
-}
-DYNAMIC_FOREIGN: Final = frozenset(
-    {"importlib.import_module", "importlib.__import__", "importlib.reload", "sys.modules"}
-)
 LITERAL_DUNDERS: Final = ("__name__", "__package__")
 
 
@@ -192,7 +184,7 @@ class _Closure:
                         wanted[entry.target] = None
                 for use, found in reading.uses:
                     if self.needed(reading.unit, use, found):
-                        self._require(reading.unit, use, found)
+                        self._require(reading, use, found)
                         if isinstance(found.target, Slot | Foreign):
                             wanted[found.target] = None
                 known = tuple(wanted)
@@ -234,46 +226,35 @@ class _Closure:
             for decorator in unit.node.decorator_list
         )
 
-    def _require(self, unit: Unit, use: Use, found: Resolved) -> None:
-        target = found.target
+    def _hazard(self, reading: UnitReading, use: Use, found: Resolved) -> None:
+        one = hazard(self.slicer.project, reading.unit, use, found.target, found.used)
+        if one is not None:
+            reading.hazards[one] = None
+
+    def _require(self, reading: UnitReading, use: Use, found: Resolved) -> None:
+        unit, target = reading.unit, found.target
         where = f"{unit.module.name}:{use.node.lineno}"
         match target:
             case Slot():
                 if found.used and use.context != "load" and found.used == len(use.attributes) and use.deferred:
                     raise Refused("module-attribute-assigned", f"{target.module}.{target.name} at {where}")
             case Foreign(known=True) if there(target):
-                self._dynamic(target, use, found, where)
+                self._hazard(reading, use, found)
             case Foreign():
                 raise Refused("unresolved-import", f"{target.dotted} at {where}")
             case ModuleRef(name=name):
                 raise Refused("module-escapes", f"{name} at {where}")
-            case Builtin(name=name):
-                if name in DYNAMIC_BUILTINS and use.reading is Reading.NONE and not self._own_namespace(unit, use):
-                    raise Refused(DYNAMIC_BUILTINS[name], f"{name} at {where}")
-                if name in ("vars", "locals", "dir") and not use.deferred and use.called:
-                    raise Refused("dynamic-namespace", f"{name} at {where}")
+            case Builtin() if use.reading is Reading.NONE:
+                self._hazard(reading, use, found)
             case Missing(name=name, reason="module-attribute"):
                 if name not in LITERAL_DUNDERS or use.context != "load":
                     raise Refused("module-attribute", f"{name} at {where}")
             case Missing(name=name, reason=reason):
                 raise Refused(reason, f"{name} at {where}")
 
-    def _own_namespace(self, unit: Unit, use: Use) -> bool:
-        """`exec(code, namespace)`, `eval(text, namespace)`: code that sees the names it is given, not ours."""
-        if use.name not in ("exec", "eval"):
-            return False
-        calls = [node for node in ast.walk(unit.node) if isinstance(node, ast.Call) and node.func is use.node]
-        return any(len(call.args) >= 2 and not _is_none(call.args[1]) for call in calls)
-
     def _foreign(self, target: Foreign) -> None:
         self.foreign[target] = None
         self.need(Foreign(target.module, None, True))
-
-    def _dynamic(self, target: Foreign, use: Use, found: Resolved, where: str) -> None:
-        text = ".".join([target.dotted, *(attribute.attr for attribute in use.attributes[found.used :])])
-        for name in DYNAMIC_FOREIGN:
-            if text == name or text.startswith(f"{name}."):
-                raise Refused("dynamic-import", f"{text} at {where}")
 
 
 def touched_by(project: Project, unit: Unit) -> frozenset[Slot | Foreign]:
@@ -295,7 +276,3 @@ def touched_by(project: Project, unit: Unit) -> frozenset[Slot | Foreign]:
             effects = project.cache["effects"] = Effects(project, resolve)
         found = cache[unit] = frozenset(effects.of_unit(unit))
     return found
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Starred) or (isinstance(node, ast.Constant) and node.value is None)
