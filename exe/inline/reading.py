@@ -14,6 +14,7 @@ from exe.analysis.scopes import ImportNode, Reading, Scope, Use
 from exe.analysis.targets import Builtin, Foreign, Missing, ModuleRef, Slot, Target
 from exe.analysis.units import IMPORT_ERRORS, WIDE_ERRORS, Unit, lookup_in
 from exe.inline.dynamic import Hazard
+from exe.inline.modulenames import shows_module
 from exe.inline.order import Timeline
 from exe.inline.result import Refused
 
@@ -92,6 +93,15 @@ class UnitReading:
             frozenset(later),
             tuple(slot for slot, called in later.items() if called),
         )
+
+    @cached_property
+    def shows_module(self) -> bool:
+        """Whether the module of a class can become text here."""
+        start, end = self.unit.module.lines.span(self.unit.node)
+        classes = {
+            use.name for use, found in self.uses if isinstance(found.target, Slot) and use.name[:1].isupper()
+        } - {use.name for use, _ in self.uses if use.name.isupper()}
+        return shows_module(self.unit.node, self.unit.module.source[start:end], classes)
 
     @cached_property
     def asks_subclasses(self) -> bool:

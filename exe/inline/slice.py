@@ -16,6 +16,7 @@ from exe.analysis.targets import Builtin, Foreign, Missing, ModuleRef, Slot, Tar
 from exe.analysis.units import Unit, lookup_in
 from exe.inline.dynamic import hazard
 from exe.inline.effects import Effects
+from exe.inline.modulenames import tells
 from exe.inline.order import Timeline
 from exe.inline.reading import Reader, Resolved, UnitReading, there
 from exe.inline.result import Refused
@@ -34,6 +35,11 @@ class Slice:
     late: list[str]
     reads_annotations: bool
     slicer: Slicer
+
+    @cached_property
+    def shows_modules(self) -> bool:
+        """Whether the module of a class can become text in the program."""
+        return any(reading.shows_module for reading in self.readings) or any(map(tells, self.foreign))
 
     def resolve_import(self, imported: Imported) -> Target:
         """What an import gives on this timeline."""
