@@ -65,8 +65,8 @@ def _inline(project: Project, candidate: Candidate, limits: Limits) -> Inlined:
     merged = merge(slice_)
     if len(merged.source) > limits.characters:
         raise Refused("too-large", f"{len(merged.source)} characters")
-    check(merged.pieces, project.cache.setdefault("facts", {}))
     hazards = [one for reading in slice_.readings for one in reading.hazards]
+    check(merged.pieces, project.cache.setdefault("facts", {}), {one.name for one in hazards})
     refuse_reached(merged.source, f"{merged.naming.emitted[entry]}.{method}".rstrip("."), hazards)
     return _result(merged.source, merged.naming, entry, method, [*zip(candidate.origins, origins, strict=True)])
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import symtable
 import warnings
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Iterable, MutableMapping, Set
 from dataclasses import dataclass
 from typing import Final
 
@@ -28,10 +28,10 @@ class Facts:
     read: frozenset[str]
 
 
-def check(pieces: Iterable[str], known: MutableMapping[str, Facts]) -> None:
+def check(pieces: Iterable[str], known: MutableMapping[str, Facts], missing: Set[str] = frozenset()) -> None:
     """Raises Refused: invalid-program where a piece does not parse, unbound-name where a global is never bound.
 
-    `known` holds the facts of pieces seen before, and takes those of new ones.
+    `missing` are names that only code out of reach reads. `known` holds the facts of pieces seen before, and takes those of new ones.
     """
     bound: set[str] = set()
     read: set[str] = set()
@@ -42,7 +42,7 @@ def check(pieces: Iterable[str], known: MutableMapping[str, Facts]) -> None:
         bound |= facts.bound
         bound |= facts.assigned
         read |= facts.read
-    unbound = sorted(read - bound - BUILTINS - _MODULE)
+    unbound = sorted(read - bound - BUILTINS - _MODULE - missing)
     if unbound:
         raise Refused("unbound-name", ", ".join(unbound[:5]))
 

@@ -67,11 +67,15 @@ _PLAIN_DECORATORS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Hazard:
-    """A use that refuses the program if it is ever reached. `key` names its piece as `references` does."""
+    """A use that refuses the program if it is ever reached.
+
+    `key` names its piece as `references` does; `name` is the global that stays as written there, bound or not.
+    """
 
     reason: str
     detail: str
     key: str
+    name: str = ""
 
 
 def hazard(project: Project, unit: Unit, use: Use, target: Target, used: int) -> Hazard | None:

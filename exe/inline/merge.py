@@ -421,8 +421,7 @@ class _UnitWriter:
                 assert isinstance(entry.target, Slot)
                 return f"{bound} = {self.naming.emitted[entry.target]}"
             case "fail":
-                target = entry.target
-                name = target.module if isinstance(target, Foreign) else entry.alias.name
+                name = entry.missing
                 # the assignment is never reached: it keeps the name in the scope that it has
                 return f"raise ModuleNotFoundError({f'No module named {name!r}'!r}); {bound} = None"
             case _:

@@ -14,12 +14,16 @@ from exe.analysis.project import Project
 from exe.analysis.scopes import Reading, Use
 from exe.analysis.targets import Builtin, Foreign, Missing, ModuleRef, Slot, Target
 from exe.analysis.units import Unit, lookup_in
-from exe.inline.dynamic import hazard
+from exe.inline.changes import chain_root
+from exe.inline.dynamic import Hazard, hazard, piece_key
 from exe.inline.effects import Effects
 from exe.inline.modulenames import tells
 from exe.inline.order import Timeline
 from exe.inline.reading import Reader, Resolved, UnitReading, there
 from exe.inline.result import Refused
+
+RELATED: Final = {"copy": ("copyreg",), "pickle": ("copyreg",)}
+"""Standard-library modules whose state shows through another one."""
 
 LITERAL_DUNDERS: Final = ("__name__", "__package__")
 
@@ -56,7 +60,24 @@ class Slicer(Reader):
         for position, unit in enumerate(self.timeline.units):
             for touched in touched_by(self.project, unit):
                 found.setdefault(touched, []).append(position)
+        for alias, original in self._aliases():
+            if alias in found:
+                found[original] = sorted({*found.get(original, ()), *found[alias]})
         return found
+
+    def _aliases(self) -> list[tuple[Slot, Slot]]:
+        """(alias, original) of the globals that stand for (a part of) another one, later ones first."""
+        pairs: list[tuple[Slot, Slot]] = []
+        for unit in self.timeline.units:
+            node = unit.node
+            if isinstance(node, ast.Assign | ast.AnnAssign | ast.For):
+                root = chain_root(node.iter if isinstance(node, ast.For) else node.value)
+                use = next((one for one in unit.names.uses if one.node is root), None) if root is not None else None
+                if use is not None:
+                    target = self.project.target(unit.module.name, use.name)
+                    if isinstance(target, Slot):
+                        pairs += [(Slot(unit.module.name, name), target) for name in unit.binds]
+        return pairs[::-1]
 
     @cached_property
     def subclasses(self) -> dict[Slot, list[int]]:
@@ -238,29 +259,38 @@ class _Closure:
             reading.hazards[one] = None
 
     def _require(self, reading: UnitReading, use: Use, found: Resolved) -> None:
-        unit, target = reading.unit, found.target
-        where = f"{unit.module.name}:{use.node.lineno}"
+        """Notes what stands in the way of a use. Raises Refused where it is in the way of loading."""
+        target, where = found.target, f"{reading.unit.module.name}:{use.node.lineno}"
         match target:
             case Slot():
                 if found.used and use.context != "load" and found.used == len(use.attributes) and use.deferred:
-                    raise Refused("module-attribute-assigned", f"{target.module}.{target.name} at {where}")
+                    self._refuse(reading, use, "module-attribute-assigned", f"{target.module}.{target.name} at {where}")
             case Foreign(known=True) if there(target):
                 self._hazard(reading, use, found)
             case Foreign():
-                raise Refused("unresolved-import", f"{target.dotted} at {where}")
+                self._refuse(reading, use, "unresolved-import", f"{target.dotted} at {where}")
             case ModuleRef(name=name):
-                raise Refused("module-escapes", f"{name} at {where}")
+                self._refuse(reading, use, "module-escapes", f"{name} at {where}")
             case Builtin() if use.reading is Reading.NONE:
                 self._hazard(reading, use, found)
             case Missing(name=name, reason="module-attribute"):
                 if name not in LITERAL_DUNDERS or use.context != "load":
-                    raise Refused("module-attribute", f"{name} at {where}")
+                    self._refuse(reading, use, "module-attribute", f"{name} at {where}")
             case Missing(name=name, reason=reason):
-                raise Refused(reason, f"{name} at {where}")
+                self._refuse(reading, use, reason, f"{name} at {where}")
+
+    def _refuse(self, reading: UnitReading, use: Use, reason: str, detail: str) -> None:
+        """What is wrong with a use counts where it runs with the unit; in a body of its own, where that is reached."""
+        key = piece_key(use.scope) if use.deferred else None
+        if key is None:
+            raise Refused(reason, detail)
+        reading.hazards[Hazard(reason, detail, key, use.name)] = None
 
     def _foreign(self, target: Foreign) -> None:
         self.foreign[target] = None
         self.need(Foreign(target.module, None, True))
+        for other in RELATED.get(target.module, ()):
+            self.need(Foreign(other, None, True))
 
 
 def touched_by(project: Project, unit: Unit) -> frozenset[Slot | Foreign]:
