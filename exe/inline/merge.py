@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from exe.analysis.scopes import Reading, Use
 from exe.analysis.stdlib import BUILTINS, load
 from exe.analysis.targets import Builtin, Foreign, Missing, Slot
 from exe.inline import fstrings
+from exe.inline.modulenames import looks_up
 from exe.inline.naming import ForeignName, Naming, assign_names, foreign_name, summary
 from exe.inline.reading import LocalImport, Resolved, UnitReading
 from exe.inline.result import Refused
@@ -19,15 +21,53 @@ Edit = tuple[int, int, str]
 _BLOCKS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
-def merge(slice_: Slice) -> tuple[str, Naming]:
-    """The text of the program for a slice, and its names. Raises Refused."""
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """A program's text, the pieces that it is joined from, and its names."""
+
+    source: str
+    pieces: tuple[str, ...]
+    naming: Naming
+
+
+def merge(slice_: Slice) -> Merged:
+    """The program for a slice. Raises Refused."""
     naming = assign_names(slice_)
     writers = [_UnitWriter(reading, slice_, naming) for reading in slice_.readings]
     pieces = [(writer.text(), writer.reading) for writer in writers]
     head = _imports(slice_, naming)
+    if slice_.shows_modules:
+        pieces = [*_named(pieces, slice_)]
+        if any(map(looks_up, slice_.foreign)):
+            head += _registration(pieces, slice_, naming)
+    texts = ("\n".join(head), *(text for text, _ in pieces if text))
     if _postponed(slice_):
         head.insert(0, "from __future__ import annotations\n")
-    return _join(head, pieces), naming
+    return Merged(_join(head, pieces), texts, naming)
+
+
+def _named(pieces: list[tuple[str, UnitReading]], slice_: Slice) -> Iterator[tuple[str, UnitReading]]:
+    """The pieces with `__name__` set to each module's before its statements, to the entry's behind all."""
+    current = ""
+    for text, reading in pieces:
+        module = reading.unit.module.name
+        if text and module != current and not isinstance(reading.unit.node, ast.Import | ast.ImportFrom):
+            current = module
+            text = f"__name__ = {module!r}\n\n\n{text}"
+        yield text, reading
+    if pieces and current != slice_.entry.module:
+        yield f"__name__ = {slice_.entry.module!r}", pieces[-1][1]
+
+
+def _registration(pieces: list[tuple[str, UnitReading]], slice_: Slice, naming: Naming) -> list[str]:
+    """Lines that register the program under the names of its modules."""
+    modules = sorted({slice_.entry.module, *(reading.unit.module.name for text, reading in pieces if text)})
+    name = next((text for key, text in naming.emitted.items() if key == ForeignName("sys", None, "sys")), None)
+    lines = []
+    if name is None:
+        name = naming.fresh("sys", "module") if "sys" in naming.avoid else "sys"
+        lines.append("import sys" if name == "sys" else f"import sys as {name}")
+    return [*lines, "", *(f"{name}.modules.setdefault({one!r}, {name}.modules[__name__])" for one in modules)]
 
 
 def _join(head: list[str], pieces: list[tuple[str, UnitReading]]) -> str:
@@ -381,8 +421,7 @@ class _UnitWriter:
                 assert isinstance(entry.target, Slot)
                 return f"{bound} = {self.naming.emitted[entry.target]}"
             case "fail":
-                target = entry.target
-                name = target.module if isinstance(target, Foreign) else entry.alias.name
+                name = entry.missing
                 # the assignment is never reached: it keeps the name in the scope that it has
                 return f"raise ModuleNotFoundError({f'No module named {name!r}'!r}); {bound} = None"
             case _:
