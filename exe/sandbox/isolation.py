@@ -28,6 +28,7 @@ from exe.sandbox.limits import Limits, Surroundings, surroundings
 NAMES = {1: "namespaces+landlock+seccomp", 2: "namespaces+seccomp", 3: "landlock+seccomp", 4: "unsafe-rlimits"}
 BOX = "/box"  # where the package stands inside a namespace
 _ATTEMPT_SECONDS = 20.0
+_BOUND = {"LD_BIND_NOW": "1"}  # symbols are found once, not by every child; the worker hides it from programs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +145,7 @@ def environment(isolation: Isolation, around: Surroundings) -> dict[str, str]:
     if isolation.namespaces:
         return {}
     found = layout.find()
-    return {**around.environment(), "PYTHONHOME": found.home}
+    return {**around.environment(), **_BOUND, "PYTHONHOME": found.home}
 
 
 def command(isolation: Isolation, around: Surroundings) -> list[str]:
@@ -168,7 +169,7 @@ def command(isolation: Isolation, around: Surroundings) -> list[str]:
         arguments += ["--ro-bind", found.executable, found.executable]
     for part in ("__init__.py", "values", "sandbox"):
         arguments += ["--ro-bind", os.path.join(found.package, "exe", part), f"{BOX}/exe/{part}"]
-    variables = {**around.environment(), "PYTHONHOME": found.home, "LD_LIBRARY_PATH": found.library_path}
+    variables = {**around.environment(), **_BOUND, "PYTHONHOME": found.home, "LD_LIBRARY_PATH": found.library_path}
     for name, value in variables.items():
         arguments += ["--setenv", name, value]
     arguments += ["--remount-ro", "/", "--chdir", around.directory, "--"]
