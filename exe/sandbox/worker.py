@@ -4,6 +4,7 @@ Every frame is four bytes of length, big-endian, and that many bytes. The host w
 
 host → zygote, first: one JSON object
     {"limits": {…}, "seccomp": bool, "landlock": [readable paths] or null, "drop_root": bool, "attack": bool}
+    A worker that is to attack its own walls answers this frame only.
 zygote → host, first: one JSON object
     {"ready": true, "python": "3.11.7", "seccomp": bool, "landlock": ABI version or 0, "holes": [attack, …]}
     `holes` names the attacks that went through; it is empty unless `attack` was asked for, or a wall is missing.
@@ -117,8 +118,11 @@ class Zygote:
         self.patience = int(min(self.limits["cpu_seconds"], self.limits["wall_seconds"]) * 500)
         self.confine, landlock_abi = self.walls.raise_walls(hello)
         self.tripwire.install()
-        holes = self.walls.attack(self.confine) if hello["attack"] else []
-        self.rehearsal.rehearse(self)
+        holes = []
+        if hello["attack"]:
+            holes = self.walls.attack(self.confine)
+        else:
+            self.rehearsal.rehearse(self)
         ready = {
             "ready": True,
             "python": "{}.{}.{}".format(*sys.version_info[:3]),
