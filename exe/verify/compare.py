@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from exe.records import Case, Json, Outcome
-from exe.values import canonical, dumps, integer_digits
+from exe.values import dumps, integer_digits
 from exe.verify.findings import CaseCheck, Verdict
 
 _SHOWN = 2000
@@ -36,7 +36,7 @@ def compare(case: Case, original: Pair, program: Pair, package_roots: frozenset[
         if difference is not None:
             return _check(case, "different", difference, original.call, program.call)
         if _typed(program.call) != dumps(case.typed):
-            recorded = f"recorded: {_clip(canonical(case.expected))}"
+            recorded = f"recorded: {_clip(dumps(case.typed))}"
             return CaseCheck(
                 case=case.id,
                 call=case.call,
@@ -128,7 +128,7 @@ def shown(outcome: Outcome) -> str:
     """An outcome for people: the typed form, since the plain one may hide the difference."""
     if outcome.typed is None:
         return _clip(f"{outcome.status}: {outcome.detail}")
-    return _clip(canonical(outcome.typed))
+    return _clip(dumps(outcome.typed))
 
 
 def _clip(text: str) -> str:
