@@ -56,6 +56,7 @@ class Effects:
         self.resolve = resolve
         self._functions: dict[Slot, Effect] = {}
         self._active: set[Slot] = set()
+        self._active_methods: set[tuple[Slot, str]] = set()
 
     def of_unit(self, unit: Unit) -> set[Touched]:
         """What executing a unit changes, apart from the module globals that it binds."""
@@ -219,22 +220,42 @@ class Effects:
         return unit is not None and isinstance(unit.node, ast.Assign | ast.AnnAssign) and unit.binds[slot.name] is None
 
     def of_method(self, slot: Slot, name: str) -> set[Touched]:
-        """What calling a method of a global changes, where the global is evidently made by a class of the project."""
-        unit = self._definition(slot)
-        if unit is None or not isinstance(unit.node, ast.Assign) or not isinstance(unit.node.value, ast.Call):
+        """What calling a method of a global changes, where that is a class of the project or evidently made by one."""
+        owner = self._class_of(slot)
+        bodies: list[FunctionNode] = []
+        seen: set[Unit] = set()
+        while owner is not None and not bodies and owner not in seen:
+            seen.add(owner)
+            assert isinstance(owner.node, ast.ClassDef)
+            bodies = [child for child in owner.node.body if isinstance(child, FunctionNode) and child.name == name]
+            if bodies:
+                break
+            owner = self._base(owner)
+        key = (slot, name)
+        if owner is None or not bodies or key in self._active_methods:
             return set()
-        uses = {id(use.node): use for use in unit.names.uses}
-        root = self._root(unit, unit.node.value.func, uses)
-        if root is None or not isinstance(root[0], Slot):
-            return set()
-        owner = self._definition(root[0])
-        if owner is None or not isinstance(owner.node, ast.ClassDef):
-            return set()
-        bodies: list[FunctionNode] = [
-            child for child in owner.node.body if isinstance(child, FunctionNode) and child.name == name
-        ]
-        effect = self._of_bodies(owner, bodies, own=True)
+        self._active_methods.add(key)
+        try:
+            effect = self._of_bodies(owner, bodies, own=True)
+        finally:
+            self._active_methods.discard(key)
         return {*effect.touched, slot} if effect.arguments else set(effect.touched)
+
+    def _class_of(self, slot: Slot) -> Unit | None:
+        unit = self._definition(slot)
+        if unit is not None and isinstance(unit.node, ast.Assign) and isinstance(unit.node.value, ast.Call):
+            root = self._root(unit, unit.node.value.func, {id(use.node): use for use in unit.names.uses})
+            unit = self._definition(root[0]) if root is not None and isinstance(root[0], Slot) else None
+        return unit if unit is not None and isinstance(unit.node, ast.ClassDef) else None
+
+    def _base(self, unit: Unit) -> Unit | None:
+        assert isinstance(unit.node, ast.ClassDef)
+        uses = {id(use.node): use for use in unit.names.uses}
+        for base in unit.node.bases:
+            root = self._root(unit, base, uses)
+            if root is not None and isinstance(root[0], Slot):
+                return self._class_of(root[0])
+        return None
 
     def of_function(self, slot: Slot) -> Effect:
         """What calling a global changes, as far as its body and those of the functions it calls tell."""
@@ -292,8 +313,11 @@ class Effects:
             target, used = self.resolve(unit.module.name, use)
             if changes:
                 self._touch(target, touched)
-            if use.called and isinstance(target, Slot) and used == len(use.attributes):
-                touched.update(self.of_function(target).touched)
+            if use.called and isinstance(target, Slot):
+                if used == len(use.attributes):
+                    touched.update(self.of_function(target).touched)
+                elif used == len(use.attributes) - 1:
+                    touched.update(self.of_method(target, use.attributes[-1].attr))
         arguments = self._inner_calls(unit, bodies, parameters, touched) or arguments
         return Effect(frozenset(touched), arguments)
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from exe.analysis.scopes import Reading, Use
 from exe.analysis.stdlib import BUILTINS, load
-from exe.analysis.targets import Builtin, Foreign, Missing, Slot
+from exe.analysis.targets import Builtin, Foreign, Missing, ModuleRef, Slot
 from exe.inline import fstrings
 from exe.inline.modulenames import looks_up
-from exe.inline.naming import ForeignName, Naming, assign_names, foreign_name, summary
+from exe.inline.namespaces import namespace_text
+from exe.inline.naming import ForeignName, NamespaceName, Naming, assign_names, foreign_name, summary
 from exe.inline.reading import LocalImport, Resolved, UnitReading
 from exe.inline.result import Refused
 from exe.inline.slice import Slice
@@ -36,6 +37,9 @@ def merge(slice_: Slice) -> Merged:
     writers = [_UnitWriter(reading, slice_, naming) for reading in slice_.readings]
     pieces = [(writer.text(), writer.reading) for writer in writers]
     head = _imports(slice_, naming)
+    if slice_.namespaces:
+        pieces, maker = _with_namespaces(pieces, slice_, naming)
+        head.append(maker)
     if slice_.shows_modules:
         pieces = [*_named(pieces, slice_)]
         if any(map(looks_up, slice_.foreign)):
@@ -44,6 +48,29 @@ def merge(slice_: Slice) -> Merged:
     if _postponed(slice_):
         head.insert(0, "from __future__ import annotations\n")
     return Merged(_join(head, pieces), texts, naming)
+
+
+def _with_namespaces(
+    pieces: list[tuple[str, UnitReading]], slice_: Slice, naming: Naming
+) -> tuple[list[tuple[str, UnitReading]], str]:
+    """The pieces with the object for each module used as a value behind its last one, and the import that they need."""
+    maker = naming.fresh("ModuleType", "types") if "ModuleType" in naming.avoid else "ModuleType"
+    line = "from types import ModuleType" + ("" if maker == "ModuleType" else f" as {maker}")
+    texts = dict(enumerate(text for text, _ in pieces))
+    made: dict[str, int] = {}
+    for module in sorted(slice_.namespaces, key=lambda one: slice_.timeline.last[one.name]):
+        end = slice_.timeline.last[module.name]
+        before = [index for index, (_, reading) in enumerate(pieces) if slice_.timeline.position[reading.unit] <= end]
+        members = {name: naming.of(target, name) for name, target in slice_.namespaces[module].items()}
+        text = namespace_text(naming.emitted[NamespaceName(module.name)], module.name, members, maker)
+        place = max(before, default=0)
+        made[module.name] = place
+        texts[place] = f"{texts[place]}\n\n\n{text}" if texts[place] else text
+    for index, (_, reading) in enumerate(pieces):
+        for used in reading.modules_at_once:
+            if made.get(used, -1) >= index:
+                raise Refused("definition-order", f"{used} is used as a value before it is loaded")
+    return [(texts[index], reading) for index, (_, reading) in enumerate(pieces)], line
 
 
 def _named(pieces: list[tuple[str, UnitReading]], slice_: Slice) -> Iterator[tuple[str, UnitReading]]:
@@ -295,6 +322,8 @@ class _UnitWriter:
                 return None if name is None or use.ambiguous or use.name != use.node.id else name
             case Foreign(known=True):
                 return self.naming.emitted.get(foreign_name(use, found))
+            case ModuleRef(name=name):
+                return self.naming.emitted.get(NamespaceName(name))
             case Builtin(name=name):
                 return f"builtins.{name}" if name in self.naming.builtins else None
             case Missing(name="__name__", reason="module-attribute"):
@@ -360,7 +389,7 @@ class _UnitWriter:
         owner = self.naming.owners.get(name)
         if owner is None:
             return None
-        if isinstance(owner, ForeignName):
+        if not isinstance(owner, Slot):
             return self.naming.fresh(name, "kept")
         here = self.slice.timeline.position[self.unit]
         for reading in self.slice.readings:
@@ -381,12 +410,10 @@ class _UnitWriter:
             if name is None or imported is None:
                 continue
             target = self.slice.resolve_import(imported)
-            if isinstance(target, Slot):
-                lines.append(f"{name} = {self.naming.emitted[target]}")
-            elif isinstance(target, Foreign):
+            if isinstance(target, Foreign):
                 lines += _import_lines(ForeignName(target.module, target.attribute, name), name, (), self.naming)
             else:
-                raise Refused("module-escapes", f"{imported.module} in {module}")
+                lines.append(f"{name} = {self.naming.of(target)}")
         return "\n".join(lines)
 
     def _local_imports(self) -> None:
@@ -418,8 +445,7 @@ class _UnitWriter:
             case "drop":
                 return ""
             case "assign":
-                assert isinstance(entry.target, Slot)
-                return f"{bound} = {self.naming.emitted[entry.target]}"
+                return f"{bound} = {self.naming.of(entry.target)}"
             case "fail":
                 name = entry.missing
                 # the assignment is never reached: it keeps the name in the scope that it has

@@ -15,6 +15,7 @@ from exe.analysis.targets import Builtin, Foreign, Missing, ModuleRef, Slot, Tar
 from exe.analysis.units import IMPORT_ERRORS, WIDE_ERRORS, Unit, lookup_in
 from exe.inline.dynamic import Hazard, piece_key
 from exe.inline.modulenames import shows_module
+from exe.inline.namespaces import member_names
 from exe.inline.order import Timeline
 from exe.inline.result import Refused
 
@@ -79,7 +80,9 @@ class UnitReading:
     dead_bodies: list[list[ast.stmt]] = field(default_factory=list)
     pinned: list[Slot] = field(default_factory=list)
     reads_annotations: bool = False
-    needs: dict[bool, tuple[Slot | Foreign, ...] | Refused] = field(default_factory=dict)  # see `_Closure.needs`
+    needs: dict[bool, tuple[Slot | Foreign | ModuleRef, ...] | Refused] = field(
+        default_factory=dict
+    )  # see `_Closure.needs`
     hazards: dict[Hazard, None] = field(default_factory=dict)
     summary: object = None  # what naming asks once of a unit
     texts: dict[tuple[str | None, ...], str] = field(default_factory=dict)  # by the names that occur in it
@@ -99,6 +102,14 @@ class UnitReading:
             frozenset(later),
             tuple(slot for slot, called in later.items() if called),
         )
+
+    @cached_property
+    def modules_at_once(self) -> frozenset[str]:
+        """The modules that are used as values when the unit runs."""
+        uses = {
+            found.target.name for use, found in self.uses if isinstance(found.target, ModuleRef) and not use.deferred
+        }
+        return frozenset(uses)
 
     @cached_property
     def shows_module(self) -> bool:
@@ -326,7 +337,7 @@ class Reader:
             if how == "drop" and any(other.how != "drop" or other.target != entry.target for other in group):
                 how = "assign"
             if how == "assign" and isinstance(entry.target, ModuleRef):
-                raise Refused("module-escapes", f"{entry.target.name} in {reading.unit.module.name}")
+                member_names(self.project, entry.target.name)
             settled.append(LocalImport(entry.node, entry.alias, entry.bound, entry.scope, entry.target, how))
         reading.imports = settled
 

@@ -18,6 +18,7 @@ from exe.inline.changes import chain_root
 from exe.inline.dynamic import Hazard, hazard, piece_key
 from exe.inline.effects import Effects
 from exe.inline.modulenames import tells
+from exe.inline.namespaces import member_names
 from exe.inline.order import Timeline
 from exe.inline.reading import Reader, Resolved, UnitReading, there
 from exe.inline.result import Refused
@@ -26,6 +27,9 @@ RELATED: Final = {"copy": ("copyreg",), "pickle": ("copyreg",)}
 """Standard-library modules whose state shows through another one."""
 
 LITERAL_DUNDERS: Final = ("__name__", "__package__")
+
+
+Wanted = Slot | Foreign | ModuleRef
 
 
 @dataclass(eq=False)
@@ -39,6 +43,7 @@ class Slice:
     late: list[str]
     reads_annotations: bool
     slicer: Slicer
+    namespaces: dict[ModuleRef, dict[str, Target]]
 
     @cached_property
     def shows_modules(self) -> bool:
@@ -105,7 +110,7 @@ class Slicer(Reader):
         if found and not reads_annotations:
             return self.close(entry, roots, reads_annotations=True)
         late = sorted(closure.late)
-        return Slice(self.timeline, entry, readings, closure.foreign, late, found, self)
+        return Slice(self.timeline, entry, readings, closure.foreign, late, found, self, closure.namespaces)
 
 
 class _Closure:
@@ -116,12 +121,13 @@ class _Closure:
         self.selected: set[int] = set()
         self.foreign: dict[Foreign, None] = {}
         self.late: set[str] = set()
-        self._seen: set[Slot | Foreign] = set()
-        self._queue: list[Slot | Foreign] = []
+        self.namespaces: dict[ModuleRef, dict[str, Target]] = {}
+        self._seen: set[Wanted] = set()
+        self._queue: list[Wanted] = []
         self._work: list[int] = []
         self.asks_subclasses = False
 
-    def need(self, wanted: Slot | Foreign) -> None:
+    def need(self, wanted: Wanted) -> None:
         if wanted not in self._seen:
             self._seen.add(wanted)
             self._queue.append(wanted)
@@ -138,6 +144,9 @@ class _Closure:
                 self._select(self._work.pop())
                 continue
             wanted = self._queue.pop()
+            if isinstance(wanted, ModuleRef):
+                self._namespace(wanted)
+                continue
             if isinstance(wanted, Slot):
                 for position in self._binders(wanted):
                     self._add(position)
@@ -146,6 +155,23 @@ class _Closure:
                         self._import_name(unit, wanted.name)
             for position in self.slicer.touchers.get(wanted, ()):
                 self._add(position)
+
+    def _namespace(self, module: ModuleRef) -> None:
+        """A module used as a value needs all its names."""
+        if module.name not in self.timeline.loaded:
+            self.late.add(module.name)
+            return
+        members = self.namespaces[module] = {}
+        for name in member_names(self.slicer.project, module.name):
+            target = self.slicer.target(module.name, name)
+            match target:
+                case Foreign(known=True) if there(target):
+                    self._foreign(target)
+                case Slot() | ModuleRef():
+                    self.need(target)
+                case _:
+                    raise Refused("module-escapes", f"{module.name}.{name} is not there")
+            members[name] = target
 
     def _add(self, position: int) -> None:
         if position not in self.selected:
@@ -200,19 +226,19 @@ class _Closure:
             else:
                 self.need(wanted)
 
-    def _needs(self, reading: UnitReading) -> tuple[Slot | Foreign, ...]:
+    def _needs(self, reading: UnitReading) -> tuple[Wanted, ...]:
         """Everything that a unit needs evaluated, computed once. Raises Refused where it needs what cannot be had."""
         known = reading.needs.get(self.reads_annotations)
         if known is None:
-            wanted: dict[Slot | Foreign, None] = {}
+            wanted: dict[Wanted, None] = {}
             try:
                 for entry in reading.imports:
-                    if entry.how == "assign" and isinstance(entry.target, Slot):
+                    if entry.how == "assign" and isinstance(entry.target, Slot | ModuleRef):
                         wanted[entry.target] = None
                 for use, found in reading.uses:
                     if self.needed(reading.unit, use, found):
-                        self._require(reading, use, found)
-                        if isinstance(found.target, Slot | Foreign):
+                        whole = self._require(reading, use, found)
+                        if isinstance(found.target, Slot | Foreign) or (isinstance(found.target, ModuleRef) and whole):
                             wanted[found.target] = None
                 known = tuple(wanted)
             except Refused as refusal:
@@ -229,12 +255,10 @@ class _Closure:
             return
         found = self.slicer.import_target(target.module, target.attribute)
         match found:
-            case Slot():
+            case Slot() | ModuleRef():
                 self.need(found)
             case Foreign(known=True):
                 self._foreign(found)
-            case ModuleRef():
-                raise Refused("module-escapes", f"{found.name} in {unit.module.name}")
             case _:
                 raise Refused("unresolved-import", target.module)
 
@@ -258,8 +282,8 @@ class _Closure:
         if one is not None:
             reading.hazards[one] = None
 
-    def _require(self, reading: UnitReading, use: Use, found: Resolved) -> None:
-        """Notes what stands in the way of a use. Raises Refused where it is in the way of loading."""
+    def _require(self, reading: UnitReading, use: Use, found: Resolved) -> bool:
+        """Notes what stands in the way of a use, False where it does. Raises Refused where it is in the way of loading."""
         target, where = found.target, f"{reading.unit.module.name}:{use.node.lineno}"
         match target:
             case Slot():
@@ -270,7 +294,13 @@ class _Closure:
             case Foreign():
                 self._refuse(reading, use, "unresolved-import", f"{target.dotted} at {where}")
             case ModuleRef(name=name):
-                self._refuse(reading, use, "module-escapes", f"{name} at {where}")
+                try:
+                    member_names(self.slicer.project, name)
+                    if use.context != "load":
+                        raise Refused("module-escapes", f"an attribute of {name} is assigned")
+                except Refused as refusal:
+                    self._refuse(reading, use, refusal.reason, f"{refusal} at {where}")
+                    return False
             case Builtin() if use.reading is Reading.NONE:
                 self._hazard(reading, use, found)
             case Missing(name=name, reason="module-attribute"):
@@ -278,6 +308,7 @@ class _Closure:
                     self._refuse(reading, use, "module-attribute", f"{name} at {where}")
             case Missing(name=name, reason=reason):
                 self._refuse(reading, use, reason, f"{name} at {where}")
+        return True
 
     def _refuse(self, reading: UnitReading, use: Use, reason: str, detail: str) -> None:
         """What is wrong with a use counts where it runs with the unit; in a body of its own, where that is reached."""
