@@ -194,7 +194,7 @@ def test_a_set_is_read_whole_and_checked(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not the manifest's"):
         load(folder)
     cases.unlink()
-    with pytest.raises(InputError, match="cases.jsonl: missing"):
+    with pytest.raises(InputError, match=r"cases\.jsonl: missing"):
         load(folder)
     with pytest.raises(InputError, match=r"no task set here"):
         load(tmp_path)
