@@ -188,17 +188,10 @@ class Zygote:
         kind, payload = stream.outcomes[0] if failure is None else (b"", b"")
         return payload if kind == b"T" else b"{}"
 
-<<<<<<< HEAD
-    def _task(self, job: dict[str, Any], calls: list[Any], code: bytes | None, *, want: bool, trace: bool = False) -> Any:
-        return self.child.Task(job["source"], calls, code, want, trace, self.limits["result_bytes"])
-=======
     def _task(
         self, job: dict[str, Any], calls: list[Any], code: bytes | None, *, want: bool, trace: bool = False
     ) -> Any:
-        limits = self.limits
-        depth, size = limits["recursion_limit"], limits["result_bytes"]
-        return self.child.Task(job["source"], calls, code, want, trace, depth, size)
->>>>>>> breaker
+        return self.child.Task(job["source"], calls, code, want, trace, self.limits["result_bytes"])
 
     def _reply(self, job: dict[str, Any], call: int, outcome: Any, cpu: float, trace: bytes = b"{}") -> None:
         """Send one frame. `outcome` is what a child wrote, or the zygote's own word of what became of it."""
@@ -241,7 +234,9 @@ class Zygote:
             finally:
                 os._exit(72)
         _close(write)
-        verdict = self._listen(pid, read, stream, began) if batch is None else self._follow(pid, read, stream, began, batch)
+        verdict = (
+            self._listen(pid, read, stream, began) if batch is None else self._follow(pid, read, stream, began, batch)
+        )
         status, cpu, lingered = self.supervise.reap(pid, kill=verdict is not None, reported=stream.complete)
         self.poll.unregister(read)
         _close(read)
