@@ -45,7 +45,6 @@ class Task(NamedTuple):
     code: bytes | None
     want_code: bool
     trace: bool
-    recursion_limit: int
     result_bytes: int
 
 
@@ -98,24 +97,28 @@ def failure(status: str, detail: str) -> Found:
     return Found(status, f'"status":"{status}","detail":{_dumps(clip(detail))}')
 
 
+def _quoted(text: str | None) -> str:
+    return "null" if text is None else _dumps(text)
+
+
 def clip(text: str) -> str:
     """At most DETAIL_LENGTH characters, for people."""
     return text if len(text) <= DETAIL_LENGTH else text[: DETAIL_LENGTH - 1] + "…"
 
 
-def run(task: Task, reporter: Reporter, tripwire: Tripwire) -> None:
-    """Run the task in this process, which is confined, report call by call, end."""
+def run(task: Task, reporter: Reporter, tripwire: Tripwire, depth: recursion.Depth) -> None:
+    """Run the task in this process, which is confined, report call by call, end. `depth` was made by the caller."""
     try:
         code = compile_program(task, reporter)
         if task.trace:
             tripwire.arm(lambda _: _exit(0))
             ((call, _),) = task.calls
-            reporter.send(TRACE, dumps(tracing.measure(task.source, code, call, task.recursion_limit)))
+            reporter.send(TRACE, dumps(tracing.measure(task.source, code, call, depth.limit)))
             _exit(0)
         tripwire.arm(reporter.impure)
         first = True
         for call, parts in task.calls:
-            found = evaluate(code, call, parts, task.recursion_limit, task.result_bytes)
+            found = evaluate(code, call, parts, depth, task.result_bytes)
             if found.status == "memory" and not first:
                 _exit(70)  # perhaps for what earlier calls left behind: to be tried again in a process of its own
             reporter.tell(found)
@@ -145,7 +148,7 @@ def compile_program(task: Task, reporter: Reporter) -> CodeType:
     return code
 
 
-def evaluate(code: CodeType, call: str, parts: str | None, recursion_limit: int, result_bytes: int) -> Found:
+def evaluate(code: CodeType, call: str, parts: str | None, depth: recursion.Depth, result_bytes: int) -> Found:
     """Load the program in a fresh module, evaluate the call, encode the result or the exception."""
     if parts is None and len(call) > calls.LONGEST:
         parts = calls.split(call)
@@ -157,7 +160,7 @@ def evaluate(code: CodeType, call: str, parts: str | None, recursion_limit: int,
     sys.modules[MODULE] = module
     namespace = module.__dict__
     _set_digits(_DIGITS)
-    depth = recursion.Depth(recursion_limit)
+    depth.begin()
     try:
         depth.load(code, namespace)
     except BaseException as error:  # noqa: BLE001 - whatever a program raises while it loads
@@ -209,7 +212,7 @@ def value_outcome(value: Any, result_bytes: int) -> Found:
         return failure("unrepresentable", "nested too deeply")
     except BaseException as error:  # noqa: BLE001 - raised by the program's own iterator
         return error_outcome(error, result_bytes)
-    unstable = _dumps(unstable_text(plain))
+    unstable = _quoted(unstable_text(plain))
     members = f'"status":"value","plain":{{"value":{text}}},"typed":{{"value":{twin}}},"unstable":{unstable}'
     return Found("value", members)
 
@@ -232,7 +235,7 @@ def error_outcome(error: BaseException, result_bytes: int) -> Found:
         return failure("unrepresentable", f"{type(error).__name__} whose text raises {type(problem).__name__}")
     if len(text) > result_bytes:
         return failure("overflow", f"error of {len(text)} bytes, limit {result_bytes}")
-    unstable = _dumps(unstable_text(plain))
+    unstable = _quoted(unstable_text(plain))
     return Found("error", f'"status":"error","plain":{text},"typed":{twin},"unstable":{unstable}')
 
 
@@ -243,7 +246,7 @@ def _mutated(parts: CodeType, used: list[Any], namespace: dict[str, Any]) -> boo
     form to compare.
     """
     positional, keywords = used
-    if all([type(value) in _IMMUTABLE for value in (*positional, *keywords.values())]):
+    if all([type(value) in _IMMUTABLE for value in (*positional, *keywords.values())]):  # noqa: C419 - no generator here
         return False
     try:
         return bool(encode(used)[1] != encode(list(eval(parts, namespace)[1:]))[1])  # noqa: S307 - inside the walls

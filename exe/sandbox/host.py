@@ -19,9 +19,9 @@ from exe.errors import SandboxError
 from exe.records import Job, Outcome
 from exe.sandbox import calls, frames, isolation, replies
 from exe.sandbox.isolation import Isolation
-from exe.sandbox.limits import Limits, surroundings
+from exe.sandbox.limits import Limits, Preload, surroundings
 
-__all__ = ["Limits", "Sandbox"]
+__all__ = ["Limits", "Preload", "Sandbox"]
 
 _IN_FLIGHT = 2  # jobs a worker holds: one running, one waiting in its pipe
 _WINDOW = 8  # jobs taken from the caller ahead of the oldest unfinished one, a worker
@@ -92,7 +92,8 @@ class Sandbox:
 
     Raises IsolationError at once where no isolation can be had and `unsafe` is not given. `unsafe` means resource
     limits only. `hash_seed` fixes PYTHONHASHSEED, and with it the surroundings (see `exe/sandbox/limits.py`); None is a
-    random seed. `isolation_level` takes a level found beforehand instead of probing.
+    random seed. `isolation_level` takes a level found beforehand instead of probing. `preload` is executed once in each
+    worker; what it raised stands in `preload_failure` after the first outcome, "" where it ran through.
     """
 
     def __init__(
@@ -103,6 +104,7 @@ class Sandbox:
         unsafe: bool = False,
         hash_seed: int | None = 0,
         isolation_level: Isolation | None = None,
+        preload: Preload | None = None,
     ) -> None:
         self.limits = limits
         self.isolation = isolation_level or (isolation.unsafe() if unsafe else isolation.probe())
@@ -110,9 +112,11 @@ class Sandbox:
         if self._size < 1:
             raise ValueError("a sandbox needs at least one worker")
         around = surroundings(hash_seed)
-        self._command = isolation.command(self.isolation, around)
+        self._command = isolation.command(self.isolation, around, preload)
         self._environment = isolation.environment(self.isolation, around)
-        self._hello = frames.dump(isolation.hello(self.isolation, limits))
+        self._hello = frames.dump(isolation.hello(self.isolation, limits, preload=preload))
+        self.preload_failure = ""
+        self.preloaded = False  # whether any worker ever became ready
         self._workers: list[_Worker] = []
         self._queue: deque[_Work] = deque()
         self._selector: selectors.BaseSelector | None = None
@@ -299,6 +303,8 @@ class Sandbox:
             if ready.get("ready") is not True or (ready.get("seccomp") is True) != self.isolation.seccomp:
                 raise frames.FrameError("the worker did not raise its walls")
             worker.ready = True
+            self.preloaded = True
+            self.preload_failure = str(ready.get("preload", ""))
             self._failed_starts = 0
             return
         if not worker.work:

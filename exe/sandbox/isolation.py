@@ -23,11 +23,13 @@ from typing import Any
 
 from exe.errors import IsolationError
 from exe.sandbox import frames, layout
-from exe.sandbox.limits import Limits, Surroundings, surroundings
+from exe.sandbox.limits import Limits, Preload, Surroundings, surroundings
 
 NAMES = {1: "namespaces+landlock+seccomp", 2: "namespaces+seccomp", 3: "landlock+seccomp", 4: "unsafe-rlimits"}
 BOX = "/box"  # where the package stands inside a namespace
+SITE = "/site"  # below which the folders of a preload stand there
 _ATTEMPT_SECONDS = 20.0
+_BOUND = {"LD_BIND_NOW": "1"}  # symbols are found once, not by every child; the worker hides it from programs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,17 +128,27 @@ def attempt(isolation: Isolation) -> dict[str, Any] | str:
     return replies[0]
 
 
-def hello(isolation: Isolation, limits: Limits, *, attack: bool = False) -> dict[str, Any]:
+def hello(
+    isolation: Isolation, limits: Limits, *, attack: bool = False, preload: Preload | None = None
+) -> dict[str, Any]:
     """The first frame to a worker: which walls to raise, which limits to hold (see `exe/sandbox/worker.py`)."""
     found = layout.find()
-    readable = (*found.folders, f"{BOX}/exe" if isolation.namespaces else os.path.join(found.package, "exe"))
+    guests = [inside for _, inside in _guests(isolation, preload)]
+    readable = (*found.folders, f"{BOX}/exe" if isolation.namespaces else os.path.join(found.package, "exe"), *guests)
     return {
         "limits": {**asdict(limits), "request_bytes": limits.request_frame, "reply_bytes": limits.reply_frame // 2},
         "seccomp": isolation.seccomp,
         "landlock": list(readable) if isolation.level in (1, 3) else None,
         "drop_root": not isolation.namespaces,
         "attack": attack,
+        "preload": None if preload is None else {"folders": guests, "source": preload.source},
     }
+
+
+def _guests(isolation: Isolation, preload: Preload | None) -> list[tuple[str, str]]:
+    """(path here, path inside) of the folders of a preload; inside a namespace they bear neutral names."""
+    folders = [] if preload is None else [os.path.realpath(folder) for folder in preload.folders]
+    return [(path, f"{SITE}/{index}" if isolation.namespaces else path) for index, path in enumerate(folders)]
 
 
 def environment(isolation: Isolation, around: Surroundings) -> dict[str, str]:
@@ -144,10 +156,10 @@ def environment(isolation: Isolation, around: Surroundings) -> dict[str, str]:
     if isolation.namespaces:
         return {}
     found = layout.find()
-    return {**around.environment(), "PYTHONHOME": found.home}
+    return {**around.environment(), **_BOUND, "PYTHONHOME": found.home}
 
 
-def command(isolation: Isolation, around: Surroundings) -> list[str]:
+def command(isolation: Isolation, around: Surroundings, preload: Preload | None = None) -> list[str]:
     """The command that starts a worker; it speaks the protocol of `exe/sandbox/worker.py` on stdin and stdout."""
     found = layout.find()
     flags = ["-s", "-S", "-P", "-B"]  # not -I, which would ignore the hash seed
@@ -168,7 +180,9 @@ def command(isolation: Isolation, around: Surroundings) -> list[str]:
         arguments += ["--ro-bind", found.executable, found.executable]
     for part in ("__init__.py", "values", "sandbox"):
         arguments += ["--ro-bind", os.path.join(found.package, "exe", part), f"{BOX}/exe/{part}"]
-    variables = {**around.environment(), "PYTHONHOME": found.home, "LD_LIBRARY_PATH": found.library_path}
+    for outside, inside in _guests(isolation, preload):
+        arguments += ["--ro-bind", outside, inside]
+    variables = {**around.environment(), **_BOUND, "PYTHONHOME": found.home, "LD_LIBRARY_PATH": found.library_path}
     for name, value in variables.items():
         arguments += ["--setenv", name, value]
     arguments += ["--remount-ro", "/", "--chdir", around.directory, "--"]

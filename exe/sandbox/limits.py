@@ -37,6 +37,19 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Preload:
+    """Code that a worker executes once, behind its walls but before it forks: the import of an installed package.
+
+    `folders` are paths of this machine, shown read-only and searched for modules after the standard library. `source` is
+    executed with the rights of the zygote: it may read files, and what it leaves in `sys.modules` every call finds. So a
+    worker's word is worth as much as the code it preloads; ground truth is never made in such a one.
+    """
+
+    folders: tuple[str, ...]
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
     """Everything around a program that could leak into a result, held constant in every run of one sandbox.
 

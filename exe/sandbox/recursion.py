@@ -66,7 +66,7 @@ _get_shadow, _set_shadow = _scope["getrecursionlimit"], _scope["setrecursionlimi
 
 
 def calibrate() -> None:
-    """Measure what each way of entering a program costs, beyond the Python frames below it. Once, in the zygote."""
+    """Measure what each way of entering a program costs, beyond the Python frames below it. In the zygote."""
     before = _get_limit()
     for way, measure in (("load", _measure_load), ("evaluate", _measure_evaluate), ("call", _measure_call)):
         frames = _frames()
@@ -109,31 +109,38 @@ def _measure_call() -> int:
 class Depth:
     """Enters the program by its three ways, each under a limit of `limit` frames as counted from its top level.
 
-    A limit that the program sets itself, while it loads or later, stays in force until `release`.
+    A limit that the program sets itself, while it loads or later, stays in force until `release`. Made `below` frames
+    under the function that will use it.
     """
 
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
+    __slots__ = ("_frames", "_seen", "limit")
+
+    def __init__(self, limit: int, below: int) -> None:
+        self.limit = self._seen = limit
+        self._frames = _frames() + below
+
+    def begin(self) -> None:
+        """The program is about to load: it sees a limit that nobody has changed."""
+        self._seen = self.limit
         sys.getrecursionlimit = _get_shadow
         sys.setrecursionlimit = _set_shadow
-        self._seen = limit
 
     def load(self, code: CodeType, namespace: dict[str, Any]) -> None:
         """Execute the program's top level."""
-        self._enter("load", _frames())
+        self._enter("load")
         _load(code, namespace)
         self._leave()
 
     def evaluate(self, code: CodeType, namespace: dict[str, Any]) -> Any:
         """Evaluate an expression in the program's namespace."""
-        self._enter("evaluate", _frames())
+        self._enter("evaluate")
         value = _evaluate(code, namespace)
         self._leave()
         return value
 
     def call(self, function: Callable[..., Any], positional: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
         """Call a function of the program."""
-        self._enter("call", _frames())
+        self._enter("call")
         value = _call(function, positional, keywords)
         self._leave()
         return value
@@ -146,8 +153,8 @@ class Depth:
         """Give the harness all the depth that it needs."""
         _set_limit(self.limit + _ROOM)
 
-    def _enter(self, way: str, frames: int) -> None:
-        shift = frames - 1 + _overheads[way]
+    def _enter(self, way: str) -> None:
+        shift = self._frames - 1 + _overheads[way]
         _scope["shift"] = shift
         _set_limit(self._seen + shift)
 

@@ -13,12 +13,12 @@ import os
 import sys
 from typing import Any
 
-from exe.sandbox import child, recursion, supervise
+from exe.sandbox import calls, child, recursion, supervise
 
 _WARM = ("collections", "dataclasses", "datetime", "enum", "functools", "itertools", "math", "re",
          "string", "typing")  # fmt: skip
-_ROUNDS = 60
-_FORKS = 24
+_ROUNDS = 40
+_FORKS = 12
 _PROGRAM = """
 from __future__ import annotations
 import math
@@ -60,23 +60,36 @@ def rehearse(zygote: Any) -> None:
     recursion.calibrate()
     limit, digits = sys.getrecursionlimit(), sys.get_int_max_str_digits()
     read, write = os.pipe()
-    for _ in range(_ROUNDS):
-        for call in _CALLS:
-            reporter = child.Reporter(write, os.urandom(supervise.NONCE))
-            parts = child.calls.split(call)
-            task = child.Task(_PROGRAM, [(call, parts)], None, False, False, 1000, 1 << 16)
-            code = child.compile_program(task, reporter)
-            reporter.tell(child.evaluate(code, call, parts, task.recursion_limit, task.result_bytes))
-            stream = supervise.Stream(reporter.nonce, 1)
-            stream.feed(os.read(read, 1 << 16))
-            assert stream.complete
+    for index in range(_ROUNDS):
+        _perform(_CALLS[index % len(_CALLS)], read, write)
+    recursion.calibrate()  # again, since code that has run often enough calls builtins by a shorter way
     os.close(read)
     os.close(write)
     del sys.modules[child.MODULE]
     sys.setrecursionlimit(limit)
     sys.set_int_max_str_digits(digits)
-    for index in range(_FORKS):
-        call = _CALLS[index % len(_CALLS)]
-        zygote.fork(child.Task(_PROGRAM, [(call, child.calls.split(call))], None, False, False, 1000, 1 << 16))
+    _fork_some(zygote)
     gc.collect()
     gc.freeze()
+    _fork_some(zygote)  # again, since the collector gave back what memory was at hand
+
+
+def _perform(call: str, read: int, write: int) -> None:
+    """Do in this process what a child does between confining itself and ending, and take what it writes."""
+    reporter = child.Reporter(write, os.urandom(supervise.NONCE))
+    parts = calls.split(call)
+    task = _task(call)
+    code = child.compile_program(task, reporter)
+    reporter.tell(child.evaluate(code, call, parts, recursion.Depth(1000, below=1), task.result_bytes))
+    stream = supervise.Stream(reporter.nonce, 1)
+    stream.feed(os.read(read, 1 << 16))
+    assert stream.complete
+
+
+def _fork_some(zygote: Any) -> None:
+    for index in range(_FORKS):
+        zygote.fork(_task(_CALLS[index % len(_CALLS)]))
+
+
+def _task(call: str) -> child.Task:
+    return child.Task(_PROGRAM, [(call, calls.split(call))], None, False, False, 1 << 16)

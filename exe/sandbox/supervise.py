@@ -6,7 +6,6 @@ import contextlib
 import os
 import signal
 import time
-from typing import Any
 
 NONCE = 16  # bytes
 _HEADER = NONCE + 1 + 4
@@ -80,7 +79,7 @@ def ended(status: int, cpu: float, cpu_limit: float) -> tuple[str, str] | None:
     if not os.WIFSIGNALED(status):
         return None
     number = os.WTERMSIG(status)
-    if number in (signal.SIGPROF, signal.SIGXCPU):
+    if number == signal.SIGXCPU:
         return "timeout", "more CPU time than the limit"
     if number == signal.SIGKILL and cpu >= cpu_limit:
         return "timeout", "killed: more CPU time than the limit, its warning ignored"
@@ -94,39 +93,38 @@ def ended(status: int, cpu: float, cpu_limit: float) -> tuple[str, str] | None:
 
 
 class Allowance:
-    """The time that a child still has for the call it is at. CPU time is counted here only for a batch, otherwise by the
-    kernel: `cpu` is None then.
+    """The time that a child still has for the call it is at, the first of which `began` with the child.
 
-    A child that is kept from the processor by others, not asleep, gets up to PATIENCE times its wall-clock time.
+    A child that is kept from the processor by others, not asleep, gets up to PATIENCE times its wall-clock time. The
+    kernel's own limit of CPU time, in whole seconds, stands behind this one, which is to the point.
     """
 
     __slots__ = ("_began", "_cpu", "_deadline", "_looked", "_pid", "_spent", "_wall")
 
-    def __init__(self, pid: int, wall: float, cpu: float | None) -> None:
+    def __init__(self, pid: int, began: float, wall: float, cpu: float) -> None:
         self._pid, self._wall, self._cpu = pid, wall, cpu
-        self._begin(0.0)
+        self._begin(began, 0.0)
 
-    def _begin(self, spent: float) -> None:
+    def _begin(self, now: float, spent: float) -> None:
         self._spent = self._looked = spent
-        self._began = time.monotonic()
-        self._deadline = self._began + self._wall
+        self._began = now
+        self._deadline = now + self._wall
 
     def next_call(self) -> float:
         """The child is at its next call: the CPU seconds that it took for what came before."""
         used = cpu_clock(self._pid)
         cost = used - self._spent
-        self._begin(used)
+        self._begin(time.monotonic(), used)
         return max(cost, 0.0)
 
     def left(self) -> float:
         """Seconds until `verdict` is worth asking for."""
-        left = self._deadline - time.monotonic()
-        return left if self._cpu is None else min(left, self._cpu - (cpu_clock(self._pid) - self._spent))
+        return min(self._deadline - time.monotonic(), self._cpu - (cpu_clock(self._pid) - self._spent))
 
     def verdict(self) -> tuple[str, str] | None:
         """Why the child must be killed, None where it may go on."""
         used, now = cpu_clock(self._pid), time.monotonic()
-        if self._cpu is not None and used - self._spent >= self._cpu:
+        if used - self._spent >= self._cpu:
             return "timeout", "more CPU time than the limit"
         if now < self._deadline:
             return None

@@ -11,7 +11,7 @@ from __future__ import annotations
 import _thread
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
 
@@ -33,6 +33,7 @@ _LISTING = frozenset({"os.listdir", "os.scandir"})
 _WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _STANDARD = os.path.dirname(os.__file__) + os.sep
 _OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_readable: tuple[str, ...] = (_STANDARD,)
 
 
 class Tripwire:
@@ -47,6 +48,11 @@ class Tripwire:
         sys.addaudithook(self._hook)
         if sys.version_info < (3, 12):
             _announce_threads()
+
+    def allow_reading(self, folders: Sequence[str]) -> None:
+        """Let the importer, and everyone else, read below these folders too: those of a preloaded package."""
+        global _readable  # noqa: PLW0603 - the hook is one a process, and so is this
+        _readable = (_STANDARD, *(folder.rstrip(os.sep) + os.sep for folder in folders))
 
     def arm(self, report: Callable[[str], None]) -> None:
         """From now on a forbidden event calls `report` with its name; `report` must not return."""
@@ -99,10 +105,10 @@ def _open_forbidden(arguments: tuple[Any, ...]) -> bool:
 
 
 def _standard_path(path: Any) -> bool:
-    """Below the standard library. `path` is exactly str or bytes in calls that the importer makes."""
+    """Below a folder that modules are imported from. `path` is exactly str or bytes in calls that the importer makes."""
     if type(path) is not str:
         return False
-    return (path + os.sep).startswith(_STANDARD) and ".." not in path
+    return (path + os.sep).startswith(_readable) and ".." not in path
 
 
 def _caller() -> FrameType:

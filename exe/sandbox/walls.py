@@ -6,7 +6,7 @@ import ctypes
 import os
 import resource
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from exe.sandbox import battery, landlock, seccomp
@@ -15,7 +15,6 @@ BASE_MEMORY = 128 << 20  # address space of the interpreter itself
 _NOBODY = 65534
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
-_set_timer = signal.setitimer
 _set_limit = resource.setrlimit
 _parent = os.getppid
 _exit = os._exit
@@ -42,10 +41,11 @@ def raise_walls(hello: Mapping[str, Any]) -> tuple[Confine, int]:
         _set_limit(which, _below_ceiling(which, amount, amount))
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # too much output ends the process, by a signal we can name
     if hello["drop_root"]:
-        _drop_root()
+        _drop_root([os.__file__, __file__, *(hello["preload"] or {}).get("folders", ())])
     libc = ctypes.CDLL(None, use_errno=True)
     die_with_parent = _parent_death(libc)
-    die_with_parent()
+    if die_with_parent is not None:
+        die_with_parent()
     if not hello["seccomp"] and hasattr(libc, "prctl"):
         libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     abi = 0
@@ -59,27 +59,28 @@ def raise_walls(hello: Mapping[str, Any]) -> tuple[Confine, int]:
         first = seccomp.Loader(seccomp.assemble(zygote=True))
         first.give_up_privileges()
         first()
+    if os.getpid() == 1:
+        die_with_parent = None  # the kernel ends a namespace with its first process
     return _confinement(limits["cpu_seconds"], die_with_parent, tighten), abi
 
 
-def _confinement(cpu_seconds: float, die_with_parent: Callable[[], None], tighten: Callable[[], None]) -> Confine:
+def _confinement(
+    cpu_seconds: float, die_with_parent: Callable[[], None] | None, tighten: Callable[[], None]
+) -> Confine:
     """What each child does to itself. Everything that can be worked out beforehand is."""
     zygote = os.getpid()
     seconds = max(1, -int(-cpu_seconds // 1))
     processor, processes = resource.RLIMIT_CPU, resource.RLIMIT_NPROC
     once, none = _below_ceiling(processor, seconds, seconds + 1), _below_ceiling(processes, 0, 0)
-    timer = signal.ITIMER_PROF
 
     def confine(calls: int) -> None:
-        if calls == 1:
-            _set_timer(timer, cpu_seconds)  # to the point; the limit below cannot be ignored
-            _set_limit(processor, once)
-        else:  # each call of a batch is timed from outside, this bounds their sum
-            _set_limit(processor, _below_ceiling(processor, calls * seconds, calls * seconds + 1))
+        # behind the time that the zygote allows for each call
+        _set_limit(processor, once if calls == 1 else _below_ceiling(processor, calls * seconds, calls * seconds + 1))
         _set_limit(processes, none)
-        die_with_parent()
-        if _parent() != zygote:
-            _exit(71)
+        if die_with_parent is not None:
+            die_with_parent()
+            if _parent() != zygote:
+                _exit(71)
         tighten()
 
     return confine
@@ -93,23 +94,23 @@ def _below_ceiling(which: int, soft: int, hard: int) -> tuple[int, int]:
     return min(soft, ceiling), min(hard, ceiling)
 
 
-def _parent_death(libc: Any) -> Callable[[], None]:
-    """Asks the kernel to kill the calling process with its parent; does nothing where there is no prctl."""
+def _parent_death(libc: Any) -> Callable[[], None] | None:
+    """Asks the kernel to kill the calling process with its parent; None where there is no prctl."""
     if not hasattr(libc, "prctl"):
-        return lambda: None
+        return None
     prctl, which, number = libc.prctl, _PR_SET_PDEATHSIG, int(signal.SIGKILL)
     return lambda: prctl(which, number, 0, 0, 0)
 
 
-def _drop_root() -> None:
-    """Become nobody, where root can and nobody could still read the standard library."""
+def _drop_root(needed: Sequence[str]) -> None:
+    """Become nobody, where root can and nobody could still read what is needed, the standard library first of all."""
     if os.geteuid() != 0:
         return
     os.setgroups([])
     os.setegid(_NOBODY)
     os.seteuid(_NOBODY)
-    readable = os.access(os.__file__, os.R_OK, effective_ids=os.access in os.supports_effective_ids)
-    readable = readable and os.access(__file__, os.R_OK, effective_ids=os.access in os.supports_effective_ids)
+    effective = os.access in os.supports_effective_ids
+    readable = all(os.access(path, os.R_OK, effective_ids=effective) for path in needed)
     os.seteuid(0)
     os.setegid(0)
     if readable:

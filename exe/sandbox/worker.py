@@ -5,6 +5,7 @@ Every frame is four bytes of length, big-endian, and that many bytes. The host w
 host → zygote, first: one JSON object
     {"limits": {…}, "seccomp": bool, "landlock": [readable paths] or null, "drop_root": bool, "attack": bool,
      "preload": {"folders": [path, …], "source": str} or null}
+    A worker that is to attack its own walls answers this frame only.
 zygote → host, first: one JSON object
     {"ready": true, "python": "3.11.7", "seccomp": bool, "landlock": ABI version or 0, "holes": [attack, …],
      "preload": "" or what the preload raised}
@@ -34,10 +35,12 @@ import os
 import select
 import signal
 import sys
+import time
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
+_fork, _close, _dup2, _read = os.fork, os.close, os.dup2, os.read
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _PRIVATE = "exe"
 _READ_SIZE = 1 << 16
@@ -78,7 +81,7 @@ def _import_harness() -> dict[str, Any]:
     finder = _PrivateFinder()
     sys.meta_path.insert(0, finder)
     sys.path.insert(0, _ROOT)
-    names = ("child", "frames", "rehearsal", "supervise", "tripwire", "walls")
+    names = ("child", "frames", "recursion", "rehearsal", "supervise", "tripwire", "walls")
     modules = {name: importlib.import_module(f"exe.sandbox.{name}") for name in names}
     sys.path.remove(_ROOT)
     sys.meta_path.remove(finder)
@@ -98,12 +101,14 @@ class Zygote:
     def __init__(self, channel: tuple[int, int], modules: dict[str, Any]) -> None:
         self.requests, self.replies = channel
         self.child, self.frames, self.supervise = modules["child"], modules["frames"], modules["supervise"]
+        self.recursion = modules["recursion"]
         self.rehearsal, self.walls = modules["rehearsal"], modules["walls"]
         self.tripwire = modules["tripwire"].Tripwire()
         self.confine: Callable[[int], None] = lambda _: None
         self.limits: dict[str, Any] = {}
         self.filtered = False
         self.poll = select.poll()
+        self.patience = 0
 
     def start(self) -> None:
         """Read the hello frame, raise the walls, warm up, say ready."""
@@ -112,11 +117,15 @@ class Zygote:
             raise SystemExit(0)
         hello = self.frames.load(payload)
         self.limits, self.filtered = hello["limits"], hello["seccomp"]
+        self.patience = int(min(self.limits["cpu_seconds"], self.limits["wall_seconds"]) * 500)
         self.confine, landlock_abi = self.walls.raise_walls(hello)
         self.tripwire.install()
         failure = self._preload(hello["preload"])
-        holes = self.walls.attack(self.confine) if hello["attack"] else []
-        self.rehearsal.rehearse(self)
+        holes = []
+        if hello["attack"]:
+            holes = self.walls.attack(self.confine)
+        else:
+            self.rehearsal.rehearse(self)
         ready = {
             "ready": True,
             "python": "{}.{}.{}".format(*sys.version_info[:3]),
@@ -179,10 +188,10 @@ class Zygote:
         kind, payload = stream.outcomes[0] if failure is None else (b"", b"")
         return payload if kind == b"T" else b"{}"
 
-    def _task(self, job: dict[str, Any], calls: list[Any], code: bytes | None, *, want: bool, trace: bool = False) -> Any:
-        limits = self.limits
-        depth, size = limits["recursion_limit"], limits["result_bytes"]
-        return self.child.Task(job["source"], calls, code, want, trace, depth, size)
+    def _task(
+        self, job: dict[str, Any], calls: list[Any], code: bytes | None, *, want: bool, trace: bool = False
+    ) -> Any:
+        return self.child.Task(job["source"], calls, code, want, trace, self.limits["result_bytes"])
 
     def _reply(self, job: dict[str, Any], call: int, outcome: Any, cpu: float, trace: bytes = b"{}") -> None:
         """Send one frame. `outcome` is what a child wrote, or the zygote's own word of what became of it."""
@@ -204,25 +213,34 @@ class Zygote:
         nonce = os.urandom(self.supervise.NONCE)
         read, write = os.pipe()
         output = _sink()
-        pid = os.fork()
+        stream = self.supervise.Stream(nonce, len(task.calls))
+        reporter = self.child.Reporter(write, nonce)
+        run, tripwire, confine, calls = self.child.run, self.tripwire, self.confine, len(task.calls)
+        depth = self.recursion.Depth(self.limits["recursion_limit"], below=2)
+        foreign = (read, output, self.requests, self.replies)
+        self.poll.register(read, select.POLLIN)
+        began = time.monotonic()
+        pid = _fork()
         if pid == 0:
             try:
                 if not self.filtered:
                     os.setpgid(0, 0)  # so that what it leaves behind can be found
-                os.dup2(output, 1)
-                os.dup2(output, 2)
-                for descriptor in (read, output, self.requests, self.replies):
-                    os.close(descriptor)
-                self.confine(len(task.calls))
-                self.child.run(task, self.child.Reporter(write, nonce), self.tripwire)
+                _dup2(output, 1)
+                _dup2(output, 2)
+                for descriptor in foreign:
+                    _close(descriptor)
+                confine(calls)
+                run(task, reporter, tripwire, depth)
             finally:
                 os._exit(72)
-        os.close(write)
-        os.close(output)
-        stream = self.supervise.Stream(nonce, len(task.calls))
-        verdict = self._listen(pid, read, stream, batch)
-        os.close(read)
+        _close(write)
+        verdict = (
+            self._listen(pid, read, stream, began) if batch is None else self._follow(pid, read, stream, began, batch)
+        )
         status, cpu, lingered = self.supervise.reap(pid, kill=verdict is not None, reported=stream.complete)
+        self.poll.unregister(read)
+        _close(read)
+        _close(output)
         if not self.filtered:
             self.supervise.sweep(pid)
         if stream.complete:
@@ -236,40 +254,57 @@ class Zygote:
             verdict = "crashed", f"ended with status {os.WEXITSTATUS(status)} and no result"
         return stream, self.child.failure(*verdict), cpu
 
-    def _listen(
-        self, pid: int, read: int, stream: Any, batch: tuple[dict[str, Any], int] | None
-    ) -> tuple[str, str] | None:
-        """Take what the child writes until it has reported or ended, within its time; or why it must be killed."""
-        limits = self.limits
-        allowance = self.supervise.Allowance(pid, limits["wall_seconds"], limits["cpu_seconds"] if batch else None)
-        ceiling = limits["reply_bytes"] + 3 * limits["request_bytes"]  # an outcome and a compiled program
-        self.poll.register(read, select.POLLIN)
-        try:
-            while not stream.complete:
-                left = allowance.left()
-                events = self.poll.poll(int(left * 1000) + 1) if left > 0 else []
-                if not events:
-                    if (verdict := allowance.verdict()) is not None:
-                        return verdict  # type: ignore[no-any-return]
-                    continue
-                if len(events) > 1 or events[0][0] != read:
-                    os.kill(pid, signal.SIGKILL)
-                    os._exit(0)
-                data = os.read(read, _READ_SIZE)
-                if not data:
-                    stream.close()
-                    return None
-                known = len(stream.outcomes)
+    def _listen(self, pid: int, read: int, stream: Any, began: float) -> tuple[str, str] | None:
+        """Take all that a child writes until it ends, within its time; or why it must be killed.
+
+        Does next to nothing while the child is there: each page that one of the two writes to is copied for it.
+        """
+        poll = self.poll.poll
+        if (events := poll(self.patience)) and len(events) == 1 and events[0][0] == read:
+            data = _read(read, _READ_SIZE)
+            if data and (events := poll(self.patience)) and events == [(read, select.POLLHUP)]:
                 stream.feed(data)
-                if batch is not None and len(stream.outcomes) > known:
-                    self._pass_on(batch, stream.outcomes, known, allowance.next_call())
-                if stream.forged:
-                    return _FORGED
-                if stream.pending > ceiling:
-                    return "overflow", f"reply of more than {ceiling} bytes"
-        finally:
-            self.poll.unregister(read)
-        return None
+                stream.close()
+                return None
+        else:
+            data = b""
+        return self._follow(pid, read, stream, began, None, data)
+
+    def _follow(
+        self,
+        pid: int,
+        read: int,
+        stream: Any,
+        began: float,
+        batch: tuple[dict[str, Any], int] | None,
+        data: bytes = b"",
+    ) -> tuple[str, str] | None:
+        """As `_listen`, with an eye on the clock and on every frame. `data` is what has been read already."""
+        limits = self.limits
+        allowance = self.supervise.Allowance(pid, began, limits["wall_seconds"], limits["cpu_seconds"])
+        ceiling = limits["reply_bytes"] + 3 * limits["request_bytes"]  # an outcome and a compiled program
+        stream.feed(data)
+        while not stream.complete and not stream.forged:
+            left = allowance.left()
+            events = self.poll.poll(int(left * 1000) + 1) if left > 0 else []
+            if not events:
+                if (verdict := allowance.verdict()) is not None:
+                    return verdict  # type: ignore[no-any-return]
+                continue
+            if len(events) > 1 or events[0][0] != read:
+                os.kill(pid, signal.SIGKILL)
+                os._exit(0)
+            data = _read(read, _READ_SIZE)
+            if not data:
+                stream.close()
+                return None
+            known = len(stream.outcomes)
+            stream.feed(data)
+            if batch is not None and len(stream.outcomes) > known:
+                self._pass_on(batch, stream.outcomes, known, allowance.next_call())
+            if stream.pending > ceiling:
+                return "overflow", f"reply of more than {ceiling} bytes"
+        return _FORGED if stream.forged else None
 
     def _pass_on(self, batch: tuple[dict[str, Any], int], outcomes: list[Any], known: int, cpu: float) -> None:
         """Send what has come of a batch since `known`, its CPU time in equal parts."""
@@ -288,6 +323,7 @@ def _sink() -> int:
 def main() -> None:
     """Take the channel away from stdin and stdout, then serve."""
     requests, replies = os.dup(0), os.dup(1)
+    os.environ.pop("LD_BIND_NOW", None)
     nothing, write = os.pipe()
     os.close(write)
     os.dup2(nothing, 0)

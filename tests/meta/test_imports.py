@@ -29,6 +29,7 @@ ALLOWED: dict[str, set[str]] = {
     "exe.suites": DATA | {"exe.analysis", "exe.taskset", "exe.grading"},
     "exe.chain": DATA | {"exe.analysis", "exe.screen", "exe.inline", "exe.inputs", "exe.certify"},
     "exe.build": DATA | {"exe.taskset", "exe.chain", "exe.sources", "exe.sandbox"},
+    "exe.verify": DATA | {"exe.analysis", "exe.taskset", "exe.sources", "exe.sandbox"},
     "runners": DATA | {"exe.grading", "exe.taskset", "exe.sandbox"},
 }
 EVERYTHING = {"exe.cli"}
