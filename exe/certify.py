@@ -13,18 +13,24 @@ Execute = Callable[[Iterable[Job]], Iterator[tuple[Outcome, ...]]]
 """`Sandbox.execute`, or anything that behaves like it."""
 
 KIND = "output"
+AGAIN = 3  # runs of a call that a batch did not confirm
 _CLIP = 160
 
 
 def certify(program: Program, calls: Sequence[Call], execute_a: Execute, execute_b: Execute) -> list[Case | Rejection]:
     """One Case or Rejection a call, in the order of the calls.
 
-    `execute_a` runs the calls in order, traced, under the canonical surroundings: its outcome is what the case states.
-    `execute_b` must differ in hash seed and surroundings (`Sandbox(hash_seed=…)`) and runs them in reversed order. A
-    call whose two outcomes differ in value, typed value, exception class or message is `nondeterministic`, both shown;
-    one whose result holds text that cannot be stable (an address, a temporary path) is `unstable-text`, even if the
-    runs agree. A call that in either run has no outcome to ask about is rejected at stage `execute` with that status as
-    the reason. The subject is the case's id.
+    `execute_a` runs each call in a process of its own, in order, traced, under the canonical surroundings: its outcome
+    is what the case states. `execute_b` must differ in hash seed and surroundings (`Sandbox(hash_seed=…)`) and runs the
+    calls in reversed order, as one batch: to agree there, a result must not depend on what other calls leave behind
+    either. A disagreement of the batch alone proves nothing, so such a call is run again by `execute_b`, AGAIN times in
+    processes of their own, and every one of them must agree: with fewer a result that is random among two would have
+    better chances to pass than by a single second run.
+
+    A call whose outcomes differ in value, typed value, exception class or message is `nondeterministic`, both shown; one
+    whose result holds text that cannot be stable (an address, a temporary path) is `unstable-text`, even if the runs
+    agree. A call that in either run has no outcome to ask about is rejected at stage `execute` with that status as the
+    reason. The subject is the case's id.
 
     Raises ValueError for a call of another program, or when an executor does not answer every call.
     """
@@ -35,8 +41,15 @@ def certify(program: Program, calls: Sequence[Call], execute_a: Execute, execute
         return []
     expressions = tuple(call.call for call in calls)
     first = _run(execute_a, Job(source=program.source, calls=expressions, trace=True))
-    second = _run(execute_b, Job(source=program.source, calls=expressions[::-1]))[::-1]
+    second = list(_run(execute_b, Job(source=program.source, calls=expressions[::-1], batch=True))[::-1])
     with integer_digits():
+        doubtful = [at for at, (a, b) in enumerate(zip(first, second, strict=True)) if _asked(a) and not _agree(a, b)]
+        if doubtful:
+            repeated = tuple(expressions[at] for at in doubtful for _ in range(AGAIN))
+            again = iter(_run(execute_b, Job(source=program.source, calls=repeated)))
+            for at in doubtful:
+                runs = [next(again) for _ in range(AGAIN)]
+                second[at] = next((run for run in runs if not _agree(first[at], run)), runs[0])
         return [_judge(program, call, a, b) for call, a, b in zip(calls, first, second, strict=True)]
 
 
@@ -86,6 +99,15 @@ def _judge(program: Program, call: Call, first: Outcome, second: Outcome) -> Cas
         runtime=runtime,
         generator=call.generator,
     )
+
+
+def _asked(outcome: Outcome) -> bool:
+    """Whether an outcome is one to ask about."""
+    return outcome.plain is not None and outcome.typed is not None
+
+
+def _agree(first: Outcome, second: Outcome) -> bool:
+    return _asked(first) and _asked(second) and _text(first) == _text(second)
 
 
 def _text(outcome: Outcome) -> tuple[str, str, str]:

@@ -152,11 +152,17 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """Work for the sandbox: one program and the expressions to evaluate in its namespace, each in a process of its own."""
+    """Work for the sandbox: one program and the expressions to evaluate in its namespace, each in a process of its own.
+
+    In a `batch` the calls follow each other in one process, each in a fresh namespace of the program, and the process is
+    replaced when a call ends it. It is several times cheaper, and only fit to guide or to confirm: what a call leaves
+    behind in the standard library, the next one finds.
+    """
 
     source: str
     calls: tuple[str, ...]
     trace: bool = False  # also collect runtime metrics, in a run apart
+    batch: bool = False
 
 
 OutcomeStatus = Literal[

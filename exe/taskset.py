@@ -18,6 +18,7 @@ from types import MappingProxyType
 from exe import codec
 from exe.errors import InputError
 from exe.records import Case, Json, Manifest, Program, Rejection
+from exe.values import DecodeError, decode
 
 FORMAT = 1
 """Raised whenever grading or these files change so that scores stop being comparable."""
@@ -118,8 +119,29 @@ def _cases(path: Path, programs: Mapping[str, Program]) -> Iterator[Case]:
             raise InputError(f"{path}:{number}: program {case.program} is not in programs.jsonl")
         if case.id in seen:
             raise InputError(f"{path}:{number}: case {case.id} stands there twice")
+        if problem := _truth_problem(case):
+            raise InputError(f"{path}:{number}: case {case.id}: {problem}; rebuild the set")
         seen.add(case.id)
         yield case
+
+
+def _truth_problem(case: Case) -> str | None:
+    """Why nothing can be graded against this case's truth; None where all is well."""
+    for name, form in (("expected", case.expected), ("typed", case.typed)):
+        match form:
+            case {"value": _, **rest} if not rest:
+                continue
+            case {"error": {"code": str(), "message": str()}, **rest} if not rest:
+                continue
+        return f"field {name!r} is neither {{'value': …}} nor {{'error': {{'code': text, 'message': text}}}}"
+    if case.expected.keys() != case.typed.keys():
+        return "field 'expected' and field 'typed' are not of one outcome"
+    try:
+        if "value" in case.typed:
+            decode(case.typed["value"])
+    except DecodeError as error:
+        return f"field 'typed' is no typed value: {error}"
+    return None
 
 
 def write_set(

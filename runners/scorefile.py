@@ -18,6 +18,7 @@ from runners.sampling import limited, selected
 from runners.score import Score, score
 
 FORMAT = 1
+_TOKENS = ("input", "output", "cached", "reasoning")
 
 
 def score_run(folder: Path, taskset: TaskSet, ks: Sequence[int] = (1,)) -> Score:
@@ -90,11 +91,14 @@ class _Spent:
     def counting(self, attempts: Iterator[Attempt]) -> Iterator[Attempt]:
         for attempt in attempts:
             self._repairs += attempt.repair is not None
+            if attempt.completion is None:  # it was asked, and nobody knows what that took
+                self._unknown.update(_TOKENS)
+                self._unpriced = True
             for completion in (attempt.completion, attempt.repair):
                 if completion is None:
                     continue
                 self._retries += completion.retries
-                for name in ("input", "output", "cached", "reasoning"):
+                for name in _TOKENS:
                     count = completion.usage.get(name)
                     if count is None:
                         self._unknown.add(name)
@@ -108,9 +112,8 @@ class _Spent:
 
     def json(self) -> dict[str, Json]:
         """A total is None where any completion leaves its part unknown: a partial sum would read as the whole."""
-        names = ("input", "output", "cached", "reasoning")
         return {
-            "tokens": {name: None if name in self._unknown else self._tokens[name] for name in names},
+            "tokens": {name: None if name in self._unknown else self._tokens[name] for name in _TOKENS},
             "cost_usd": None if self._unpriced else self._cost,
             "retries": self._retries,
             "repairs": self._repairs,

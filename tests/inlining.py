@@ -118,7 +118,8 @@ def loaded(source: str) -> Iterator[dict[str, Any]]:
             exec(compile(source, "program", "exec", dont_inherit=True), module.__dict__)
             yield module.__dict__
     finally:
-        del sys.modules[name]
+        for other in [key for key, value in sys.modules.items() if value is module]:
+            del sys.modules[other]  # a program may register itself under the names of its modules as well
 
 
 def compare(root: Path, package: Package, target: str, arguments: str) -> Inlined:

@@ -74,6 +74,23 @@ class Project:
         self._read[name] = module
         return module
 
+    def has_submodules(self, name: str) -> bool:
+        """Whether a package has modules of its own."""
+        return any(other.startswith(f"{name}.") for other in self._files)
+
+    def absent(self, name: str) -> bool:
+        """Whether importing a module is known to fail: neither files nor a locked package of its top-level name are there.
+
+        A package that is locked but has no Python file of that name may bring a compiled module.
+        """
+        top = name.partition(".")[0]
+        if top in self._files:
+            return False
+        if stdlib.is_stdlib(top):
+            return not stdlib.exists(name)
+        locked = {package.name.replace("-", "_").lower() for package in (self.package, *self.package.environment)}
+        return top.lstrip("_").lower() not in locked
+
     @cached_property
     def modules(self) -> Mapping[str, Module]:
         """The package's own modules that can be read, by dotted name, sorted. Reads all of them."""

@@ -58,8 +58,8 @@ class Program:
     functions: set[str] = field(default_factory=set)  # keys of pieces that are functions or methods
     loose: list[str] = field(default_factory=list)  # statements that bind nothing: they may change what they name
 
-    def reach(self, entry: str) -> dict[str, bool]:
-        """Keys of the pieces that a call of `entry` may run, or did run to make what it uses.
+    def reach(self, *entries: str) -> dict[str, bool]:
+        """Keys of the pieces that a call of one of `entries` may run, or did run to make what it uses.
 
         The value tells whether something in reach asks for the piece by name; False for special methods that come
         with their class.
@@ -67,7 +67,7 @@ class Program:
         reached: dict[str, bool] = {}
         attributes: set[str] = set()
         names: set[str] = set()
-        work = [(entry, True), (entry.partition(".")[0], True)]
+        work = [(key, True) for entry in entries for key in (entry, entry.partition(".")[0])]
         while work:
             while work:
                 key, asked = work.pop()

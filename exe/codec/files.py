@@ -7,6 +7,7 @@ import fcntl
 import hashlib
 import json
 import os
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -55,6 +56,8 @@ def read_json_lines(path: str | Path) -> Iterator[tuple[str, Json]]:
 def _read_line(line: bytes, where: str) -> Json:
     if not line.strip():
         raise InputError(f"{where}: blank line; remove it")
+    if line.startswith(BOM_UTF8):
+        raise InputError(f"{where}: begins with a byte-order mark; save the file as UTF-8 without one")
     try:
         return loads(line.decode("utf-8"))
     except UnicodeDecodeError as exc:
@@ -69,7 +72,10 @@ def _read_line(line: bytes, where: str) -> Json:
 def read_json(path: str | Path) -> Json:
     """Return the JSON tree of a whole file. Raises `InputError` naming the file."""
     try:
-        return loads(Path(path).read_bytes().decode("utf-8"))
+        data = Path(path).read_bytes()
+        if data.startswith(BOM_UTF8):
+            raise InputError(f"{path}: begins with a byte-order mark; save the file as UTF-8 without one")
+        return loads(data.decode("utf-8"))
     except OSError as exc:
         raise InputError(f"{path}: {exc.strerror or exc}; check the path") from None
     except UnicodeDecodeError as exc:

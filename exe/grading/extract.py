@@ -5,13 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from exe.grading.reader import MAX_DEPTH, TOO_DEEP, Reading, read
 
 Span = tuple[int, int]
 MAX_CONTAINERS = 20_000
 
-_THINK = re.compile(r"<(?P<close>/?)(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+_THINK = re.compile(
+    r"(?P<close></(?:think|thinking|thought|reasoning|scratchpad|seed:think)>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>"
+    r"|<\|channel\|>final<\|message\|>)"
+    r"|<(?:think|thinking|thought|reasoning|scratchpad|seed:think)>|\[THINK\]|◁think▷|<\|begin_of_thought\|>"
+    r"|<\|channel\|>analysis<\|message\|>",
+    re.IGNORECASE,
+)
+"""How model families mark their reasoning: most in angle brackets, some in tokens of their own."""
 _OPEN = re.compile(r"[\[{]")
 _ANSWER_TAG = re.compile(r"(?P<open>\[ANSWER\]|<answer>)|(?P<close>\[/ANSWER\]|</answer>)", re.IGNORECASE)
 _FENCE_LINE = re.compile(r"^[ \t]{0,8}(?P<ticks>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]{0,100})$", re.MULTILINE)
@@ -26,17 +34,22 @@ VALUE_START = re.compile(
     r"""[`*]{0,3}(?:["'\[{(\d.+-]|[bBrRuU]{1,2}["']|(?:true|false|null|none|nan|inf|infinity|set)\b)""", re.IGNORECASE
 )
 """What a literal, plain or in backticks, can begin with."""
+_BOX = re.compile(r"\\f?box(?:ed)?\s{0,3}\{(?:\s{0,3}\\(?:text|math)[a-z]{0,3}\s{0,3}\{)?\s{0,8}")
+_ESCAPED_BRACE = re.compile(r"\\([{}])")
+_MAX_BOXES = 20
+_BOX_REACH = 20_000  # characters of a box
 _MARKER_REACH = 120  # characters before an object in which its marker must stand
 
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """A fenced block. `body` is its text; `start` and `end` include the fence lines."""
+    """A fenced block. `body` is its text; `start` and `end` include the fence lines; `info` follows the opening ticks."""
 
     start: int
     end: int
     body: str
     closed: bool
+    info: str = ""
 
 
 class TooManyContainers(Exception):
@@ -118,7 +131,8 @@ def fences(text: str) -> list[Fence]:
         if opening is None:
             opening = line
         elif not line["info"].strip() and line["ticks"].startswith(opening["ticks"]):
-            found.append(Fence(opening.start(), line.end(), text[opening.end() + 1 : line.start()], closed=True))
+            body = text[opening.end() + 1 : line.start()]
+            found.append(Fence(opening.start(), line.end(), body, closed=True, info=opening["info"].strip().lower()))
             opening = None
     if opening is not None:
         found.append(Fence(opening.start(), len(text), text[opening.end() + 1 :], closed=False))
@@ -126,8 +140,10 @@ def fences(text: str) -> list[Fence]:
 
 
 def unfenced(text: str) -> str:
-    """The body where the whole of `text` is one fence or one inline code span, else `text`; stripped."""
+    """The body where the whole of `text` is one fence, one inline code span or in bold, else `text`; stripped."""
     text = text.strip()
+    if len(text) > 4 and text.startswith("**") and text.endswith("**") and "**" not in text[2:-2]:
+        text = text[2:-2].strip()
     if not text.startswith(("`", "~~~")):
         return text
     blocks = fences(text)
@@ -139,6 +155,25 @@ def unfenced(text: str) -> str:
     if len(text) > 2 and text[0] == text[-1] == "`" and "`" not in text[1:-1]:
         return text[1:-1].strip()
     return text
+
+
+def boxed(text: str) -> str | None:
+    r"""What stands in the last `\boxed{…}` of LaTeX that holds one value; braces in it may be escaped, `\text{…}` stand around it."""
+    for box in reversed(list(islice(_BOX.finditer(text), _MAX_BOXES))):
+        inside = text[box.end() : box.end() + _BOX_REACH]
+        for body in (inside, _ESCAPED_BRACE.sub(r"\1", inside)):
+            reading = read(body)
+            if reading.status == "complete" and body[reading.end :].lstrip().startswith("}"):
+                return body[: reading.end]
+    return None
+
+
+def spoken(text: str) -> str:
+    """A value at the end of a sentence without its full stop and emphasis; an ellipsis is no full stop."""
+    text = text.strip(" \t*")
+    if text.endswith(".") and not text.endswith(".."):
+        text = text[:-1]
+    return text.strip(" \t*")
 
 
 def pointed_at(text: str, start: int) -> bool:

@@ -112,7 +112,7 @@ def _may_be_cut(text: str, answer: Answer, format: AnswerFormat) -> bool:
     """Whether more of the answer may have followed the end of the text: an answer object was closed, a bare value not."""
     if format == "odata" and "bare value" not in answer.lenient:
         return False
-    return text.rstrip().endswith(answer.source or "")
+    return text.rstrip().removesuffix(".").endswith(answer.source or "")
 
 
 def _graded(rule: Rule, *, json: bool, typed: bool, python: bool, type_only: bool | None = None) -> Grade:

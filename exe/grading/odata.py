@@ -5,13 +5,18 @@ Order of search, first hit decides:
 1. the whole text is one value (then nothing of it is taken for reasoning, markers or prose);
 2. the same for the text without its reasoning (`<think>`);
 3. between the last `[ANSWER]` and `[/ANSWER]`, where there are such tags;
-4. the last answer object that a marker ("Answer:", "Final answer is", "Output:") points at;
+4. an answer object in LaTeX's `\\boxed{…}`, else the last answer object that a marker ("Answer:", "Final answer is", "Output:")
+   points at;
 5. the last complete answer object;
-6. without any answer object, a bare value that is a whole fence (the only one, the last thing in the text, or marked), or that
-   stands between a marker and the end of the text. A bare value never has a member `value` or `error`.
+6. without any answer object, a bare value that is a whole fence (the only one, the last thing in the text, or marked), that
+   stands in a box, or between a marker (here "the output is" is one too) and the end of the text. A bare value never has a
+   member `value` or `error`.
 
-An answer object may carry OData control information (members with an `@`) and an empty counterpart (`"error": null`), nothing
-else. What is found but cannot be trusted (duplicate keys, both a value and an error, an object that the text's end cuts off)
+Objects within a fence of program code count in 4 and 5 only where there are none outside. A whole text that is a JSON string
+with an answer object in it is that object, encoded twice.
+
+An answer object may carry OData control information (members with an `@`), an empty counterpart (`"error": null`) and comments
+(texts under a name such as "explanation"), nothing else. What is found but cannot be trusted (duplicate keys, both a value and an error, an object that the text's end cuts off)
 is `unparseable`: an earlier draft is not taken in its place. `null` and `"null"` are never read as each other, and a line like
 `ValueError: bad` is no answer in this format.
 """
@@ -20,6 +25,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -27,20 +33,28 @@ from exe.grading.extract import (
     VALUE_START,
     TooManyContainers,
     answer_region,
+    boxed,
     containers,
     fences,
     pointed_at,
+    spoken,
     unfenced,
     visible,
 )
 from exe.grading.reader import TOO_DEEP, Reading, read
 from exe.records import Answer
 
-_ENVELOPE_START = re.compile(r"""\{\s*+["'](?:value|error|@[\w.]{1,60}|(?:value|error)@[\w.]{1,60})["']\s*+:""")
+_ENVELOPE_START = re.compile(r"""\{\s*+["'“](?:value|error|@[\w.]{1,60}|(?:value|error)@[\w.]{1,60})["'”]\s*+:""")
 _LABEL = re.compile(
-    r"(?<![A-Za-z0-9_])(?:final[ \t]+)?(?:answer|output|result)[*_]{0,3}[ \t]*:[*_]{0,3}", re.IGNORECASE
+    r"(?<![A-Za-z0-9_])(?:final[ \t]+)?(?:answer|output|result|return(?:ed)?[ \t]+value)[*_]{0,3}"
+    r"(?:[ \t]*:|[ \t]+(?:is|will[ \t]+be|would[ \t]+be|should[ \t]+be|must[ \t]+be)\b:?)[*_]{0,3}",
+    re.IGNORECASE,
 )
-_SENTENCE_NUMBER = re.compile(r"[+-]?[\d_]+\.")
+_CODE = frozenset({"python", "py", "python3", "pycon", "javascript", "js", "typescript", "ts", "java", "c", "cpp", "go",
+                   "rust", "ruby", "bash", "sh", "shell", "console"})  # fmt: skip
+"""Languages of fences that show code, not an answer, unless the fence holds one value and nothing else."""
+_COMMENTS = frozenset({"explanation", "explain", "reasoning", "reason", "rationale", "thought", "thoughts", "thinking",
+                       "analysis", "comment", "comments", "note", "notes"})  # fmt: skip
 
 
 def parse_odata(text: str) -> Answer:
@@ -89,19 +103,38 @@ def _searched(text: str, found: Sequence[Reading]) -> Answer:
     deep = next((reading for reading in found if reading.reason == TOO_DEEP), None)
     if deep is not None:
         return _none(TOO_DEEP)  # where it ends is unknown, so that its inner parts cannot be told from answers
-    likely = [reading for reading in found if _looks_like_answer(text, reading)]
+    in_box = _boxed(text)
+    if in_box is not None and "bare value" not in in_box.lenient:
+        return in_box
+    likely = _outside_code(text, [reading for reading in found if _looks_like_answer(text, reading)])
     marked = [reading for reading in likely if pointed_at(text, reading.start)]
     if marked:
         return _answer(marked[-1], text, "prose")
     sound = [reading for reading in likely if reading.status != "broken" or reading.truncated]
     if sound:
         return _answer(sound[-1], text, "prose")
-    bare = _bare(text)
+    bare = _bare(text) or in_box
     if bare is not None:
         return bare
     if likely:
         return _answer(likely[-1], text)
     return _none("no answer object in the text")
+
+
+def _boxed(text: str) -> Answer | None:
+    inside = boxed(text)
+    return None if inside is None else _whole(inside, "prose")
+
+
+def _outside_code(text: str, likely: Sequence[Reading]) -> Sequence[Reading]:
+    """Those of the `likely` answers that are no part of program code; all of them where every one is."""
+    code = [
+        (block.start, block.end)
+        for block in (fences(text) if likely else ())
+        if block.info.partition(" ")[0] in _CODE and _whole(block.body) is None
+    ]
+    outside = [reading for reading in likely if not any(start < reading.start < end for start, end in code[-50:])]
+    return outside or likely
 
 
 def _looks_like_answer(text: str, reading: Reading) -> bool:
@@ -119,11 +152,11 @@ def _bare(text: str) -> Answer | None:
             answer = _whole(block.body, "fence", "prose")
             if answer is not None:
                 return answer
-    last_line = text.rstrip().rpartition("\n")[2].rstrip("*")
+    last_line = text.rstrip().rpartition("\n")[2]
     for marker in islice(_LABEL.finditer(last_line), 5):
-        value = last_line[marker.end() :].strip()
+        value = spoken(last_line[marker.end() :])
         if VALUE_START.match(value):  # the first label before a value decides: what follows later is an aside
-            return None if _SENTENCE_NUMBER.fullmatch(value) else _whole(value, "prose")
+            return _whole(value, "prose")
     return None
 
 
@@ -135,11 +168,15 @@ def _answer(reading: Reading, text: str, *notes: str) -> Answer:
         return _none(where + reading.reason, source)
     value = reading.value
     lenient = {*notes, *reading.notes}
+    if isinstance(value, str) and (inner := _encoded_twice(value)) is not None:
+        return replace(inner, source=source, lenient=tuple(sorted({*lenient, *inner.lenient, "encoded twice"})))
     if not (isinstance(value, dict) and _is_envelope(value)):
         return Answer(status="value", value=value, source=source, lenient=tuple(sorted({*lenient, "bare value"})))
     problem = _problem(value)
     if problem is not None:
         return _none(problem, source)
+    if any(_is_comment(*member) for member in value.items()):
+        lenient.add("comments")
     error = value.get("error")
     if error is None and "value" in value:
         if "error" in value:
@@ -152,6 +189,14 @@ def _answer(reading: Reading, text: str, *notes: str) -> Answer:
         lenient.add("no message")
     pair = (error["code"].strip(), error.get("message"))
     return Answer(status="error", error=pair, source=source, lenient=tuple(sorted(lenient)))
+
+
+def _encoded_twice(text: str) -> Answer | None:
+    """The answer object that is the whole content of a string, None where the string is a value of its own."""
+    if not text.lstrip().startswith("{"):
+        return None
+    answer = _whole(text)
+    return None if answer is None or answer.status == "unparseable" or "bare value" in answer.lenient else answer
 
 
 def _problem(value: dict[Any, Any]) -> str | None:
@@ -180,8 +225,17 @@ def _is_envelope(value: dict[Any, Any]) -> bool:
 
 def _strangers(value: dict[Any, Any]) -> list[str]:
     """Members that an answer object does not have; control information has an `@` in its name."""
-    known = (key in ("value", "error") or (isinstance(key, str) and "@" in key) for key in value)
-    return [ascii(key)[:40] for key, fine in zip(value, known, strict=True) if not fine]
+    return [
+        ascii(key)[:40]
+        for key, member in value.items()
+        if key not in ("value", "error")
+        and not (isinstance(key, str) and "@" in key)
+        and not (_is_comment(key, member))
+    ]
+
+
+def _is_comment(name: Any, member: Any) -> bool:
+    return isinstance(name, str) and name.lower() in _COMMENTS and isinstance(member, str)
 
 
 def _spans(found: Iterable[Reading]) -> list[tuple[int, int]]:

@@ -5,7 +5,7 @@ Order of search, first hit decides:
 1. the whole text, a fence around it apart: a literal (an unparenthesised tuple too), `assert f(…) == literal` (either way
    round, `is` for None and booleans), `f(…) == literal`, `raise Name("message")`;
 2. the same between the last `[ANSWER]` and `[/ANSWER]`; nothing else counts where there are such tags;
-3. behind a last sentence like "the output is `…`." or "Answer: …" that ends the text;
+3. behind a last sentence like "the output is `…`." or "Answer: …" that ends the text, or in a last LaTeX `\\boxed{…}`;
 4. the last fence or the last line of prose beginning with `assert` that reads as in 1.
 
 Reasoning (`<think>`) is left out from step 2 on. A literal is what `exe.values.read_literal` reads: Python's own, where a repeated
@@ -22,7 +22,7 @@ import warnings
 from itertools import islice
 from typing import Any
 
-from exe.grading.extract import VALUE_START, answer_region, fences, unfenced, visible
+from exe.grading.extract import VALUE_START, answer_region, boxed, fences, spoken, unfenced, visible
 from exe.records import Answer
 from exe.values import LiteralError, read_literal
 
@@ -63,13 +63,15 @@ def _ending(text: str) -> Answer | None:
     """The literal of a last sentence that ends the text."""
     last_line = text.rstrip().rpartition("\n")[2]
     for label in islice(_ENDING.finditer(last_line), 20):
-        body = last_line[label.end() :].strip().removesuffix("**").removesuffix(".").removesuffix("**").strip()
+        body = spoken(last_line[label.end() :])
         if VALUE_START.match(body) or body.startswith(
             "assert "
         ):  # the first label before a value decides: what follows later is an aside
             answer = _read(body, "prose")
             return answer if answer.status == "value" else None
-    return None
+    inside = boxed(text)
+    in_box = _read(inside, "prose") if inside is not None else None
+    return in_box if in_box is not None and in_box.status == "value" else None
 
 
 def _last_block(text: str) -> Answer | None:

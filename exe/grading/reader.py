@@ -8,6 +8,7 @@ What is read beyond JSON (each leaves its word in `Reading.notes`):
     trailing comma      `[1, 2,]`
     comment             `# …`, `/* … */`, and `// …` except right after a number, where it would be a division
     control character   a raw line break or tab inside a double-quoted string
+    typographic quotes  “…” around a string that has neither quotes nor backslashes in it
 
 What is refused although the syntax can be followed (`invalid`, with its reason): duplicate keys, since readers disagree on which
 one counts; nesting over `MAX_DEPTH`; integers over `MAX_DIGITS`; unhashable keys; more than `MAX_HASHED` keys or set elements
@@ -35,6 +36,7 @@ _STRING = re.compile(
     r"""(?P<prefix>[bB][rR]?|[rR][bB]?|[uU])?(?:"(?:[^"\\]++|\\[\s\S])*+"|'(?:[^'\\\n]++|\\[\s\S])*+')"""
 )
 _STRING_START = re.compile(r"""(?:[bB][rR]?|[rR][bB]?|[uU])?["']""")
+_CURLY_STRING = re.compile(r"[“”„][^“”„\"\\\n]{0,10000}+[“”]")
 _WORD = re.compile(r"[+-]?[A-Za-z_]\w*+")
 _CALL = re.compile(r"[A-Za-z_][\w.]{0,60}+\(")
 _CALL_PART = re.compile(r"""[^()"'\\]++|"(?:[^"\\\n]++|\\.)*+"|'(?:[^'\\\n]++|\\.)*+'|[()]""")
@@ -295,6 +297,10 @@ class _Reader:
     def _scalar(self, char: str) -> Any:
         if char in "\"'bBrRuU" and _STRING_START.match(self.text, self.pos):
             return self._string()
+        if char in "“”„" and (curly := _CURLY_STRING.match(self.text, self.pos)):
+            self.notes.add("typographic quotes")
+            self.pos = curly.end()
+            return curly[0][1:-1]
         if char in "0123456789.+-":
             short = _SHORT_INT.match(self.text, self.pos)
             if short:

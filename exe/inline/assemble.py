@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from exe.analysis.project import Project
-from exe.analysis.scopes import Reading
 from exe.analysis.targets import Slot
 from exe.analysis.units import Unit
 from exe.inline.check import check
+from exe.inline.dynamic import refuse_reached
 from exe.inline.merge import merge
 from exe.inline.naming import Naming
 from exe.inline.order import simulate
@@ -62,11 +62,13 @@ def _inline(project: Project, candidate: Candidate, limits: Limits) -> Inlined:
     slice_ = _slice(project, entry, [slot for slot, _ in origins])
     if len(slice_.readings) > limits.statements:
         raise Refused("too-large", f"{len(slice_.readings)} statements")
-    source, naming = merge(slice_)
-    if len(source) > limits.characters:
-        raise Refused("too-large", f"{len(source)} characters")
-    check(source)
-    return _result(source, naming, entry, method, [*zip(candidate.origins, origins, strict=True)])
+    merged = merge(slice_)
+    if len(merged.source) > limits.characters:
+        raise Refused("too-large", f"{len(merged.source)} characters")
+    hazards = [one for reading in slice_.readings for one in reading.hazards]
+    check(merged.pieces, project.cache.setdefault("facts", {}), {one.name for one in hazards})
+    refuse_reached(merged.source, f"{merged.naming.emitted[entry]}.{method}".rstrip("."), hazards)
+    return _result(merged.source, merged.naming, entry, method, [*zip(candidate.origins, origins, strict=True)])
 
 
 def _origin(project: Project, origin: str) -> tuple[Slot, str]:
@@ -137,25 +139,17 @@ def _premature(slicer: Slicer, slice_: Slice) -> list[tuple[str, int, tuple[str,
 
 def _needed_at_once(reading: UnitReading, units: dict[Slot, list[UnitReading]]) -> set[Slot]:
     """Globals read when a unit runs: by itself, and by the functions and classes that it calls."""
-    found: set[Slot] = set()
-    called: list[Slot] = []
+    found: set[Slot] = set(reading.demands.now)
+    called: list[Slot] = list(reading.demands.called_now)
     seen: set[Slot] = set()
-    for use, resolved in reading.uses:
-        if not use.deferred and use.reading is not Reading.NEVER and isinstance(resolved.target, Slot):
-            found.add(resolved.target)
-            if use.called:
-                called.append(resolved.target)
     while called:
         slot = called.pop()
         if slot in seen:
             continue
         seen.add(slot)
         for inner in units.get(slot, ()):
-            for use, resolved in inner.uses:
-                if use.deferred and isinstance(resolved.target, Slot):
-                    found.add(resolved.target)
-                    if use.called:
-                        called.append(resolved.target)
+            found |= inner.demands.later
+            called += inner.demands.called_later
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,38 +12,20 @@ from exe.analysis.project import Project
 from exe.analysis.scopes import Use
 from exe.analysis.targets import Foreign, Slot, Target
 from exe.analysis.units import Unit
-
-MUTATORS: Final = frozenset(
-    [
-        "add",
-        "append",
-        "appendleft",
-        "clear",
-        "discard",
-        "extend",
-        "extendleft",
-        "insert",
-        "move_to_end",
-        "pop",
-        "popitem",
-        "popleft",
-        "register",
-        "remove",
-        "reverse",
-        "rotate",
-        "setdefault",
-        "sort",
-        "subtract",
-        "update",
-        "__setitem__",
-        "__delitem__",
-        "__setattr__",
-    ]
+from exe.inline.changes import (
+    MUTATORS,
+    aliases_in,
+    arguments_of,
+    changed_names,
+    immediate,
+    is_plain,
+    parameters_of,
 )
-"""Method names by which something is changed even where the result is kept."""
 
 HARMLESS: Final = ("logging", "warnings", "atexit", "typing", "types", "__future__")
-"""Standard-library modules whose state is not visible in results."""
+"""Standard-library modules whose state is not visible in results, but for what the next names."""
+
+VISIBLE: Final = frozenset({"logging.setLoggerClass", "logging.setLogRecordFactory", "logging.addLevelName"})
 
 CONSTRUCTION: Final = frozenset(
     {"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__", "__prepare__", "__call__", "mro"}
@@ -74,6 +56,7 @@ class Effects:
         self.resolve = resolve
         self._functions: dict[Slot, Effect] = {}
         self._active: set[Slot] = set()
+        self._active_methods: set[tuple[Slot, str]] = set()
 
     def of_unit(self, unit: Unit) -> set[Touched]:
         """What executing a unit changes, apart from the module globals that it binds."""
@@ -82,12 +65,12 @@ class Effects:
             return set()
         if isinstance(node, ast.Import | ast.ImportFrom):
             return set()
-        if isinstance(node, ast.Assign | ast.AnnAssign) and _plain(node):
+        if isinstance(node, ast.Assign | ast.AnnAssign) and is_plain(node):
             return set()
         found: set[Touched] = set()
         uses = {id(use.node): use for use in unit.names.uses}
         self._stores(unit, found, deferred=False)
-        for part in _immediate(node):
+        for part in immediate(node):
             match part:
                 case ast.Expr(value=ast.Call() as call):
                     self._call(unit, call, uses, found, statement=True)
@@ -104,7 +87,7 @@ class Effects:
 
     def _stores(self, unit: Unit, found: set[Touched], deferred: bool) -> None:
         """Item and attribute assignments to globals, and methods that change them, at once or (deferred) when called."""
-        changed = _changed_names(unit.node)
+        changed = changed_names(unit.node)
         for use in unit.names.uses:
             if use.home is not None or use.deferred is not deferred:
                 continue
@@ -116,10 +99,10 @@ class Effects:
             if isinstance(target, Slot) and used and used == len(use.attributes) and use.context != "load":
                 found.add(target)
 
-    def _touch(self, target: Target, found: set[Touched]) -> None:
+    def _touch(self, target: Target, found: set[Touched], text: str = "") -> None:
         if isinstance(target, Slot):
             found.add(target)
-        elif isinstance(target, Foreign) and target.module.partition(".")[0] not in HARMLESS:
+        elif isinstance(target, Foreign) and (target.module.partition(".")[0] not in HARMLESS or text in VISIBLE):
             found.add(Foreign(target.module, None, target.known))
 
     def _root(self, unit: Unit, node: ast.expr, uses: dict[int, Use]) -> tuple[Target, int, Use] | None:
@@ -140,7 +123,7 @@ class Effects:
 
     def _call(self, unit: Unit, call: ast.Call, uses: dict[int, Use], found: set[Touched], *, statement: bool) -> None:
         root = self._root(unit, call.func, uses)
-        arguments = [self._root(unit, argument, uses) for argument in _arguments(call)]
+        arguments = [self._root(unit, argument, uses) for argument in arguments_of(call)]
         ours = {entry[0] for entry in arguments if entry is not None and isinstance(entry[0], Slot)}
         if root is None:
             if statement:
@@ -148,11 +131,14 @@ class Effects:
             return
         target, used, use = root
         if isinstance(target, Foreign):
-            if target.module.partition(".")[0] in HARMLESS or not statement:
+            text = ".".join([target.dotted, *(attribute.attr for attribute in use.attributes[used:])])
+            if not statement:
+                return
+            if text not in VISIBLE and target.module.partition(".")[0] in HARMLESS:
                 return
             found.update(slot for slot in ours if isinstance(slot, Slot))
-            if not ours:
-                self._touch(target, found)
+            if not ours or text in VISIBLE:
+                self._touch(target, found, text)
             return
         if not isinstance(target, Slot):
             if statement:
@@ -163,6 +149,10 @@ class Effects:
         found.update(effect.touched)
         method = isinstance(call.func, ast.Attribute) and rest > 0
         if method and (statement or (isinstance(call.func, ast.Attribute) and call.func.attr in MUTATORS)):
+            found.add(target)
+        elif method and rest == 1 and isinstance(call.func, ast.Attribute):
+            found.update(self.of_method(target, call.func.attr))
+        if statement and not rest and self.of_instance(target):
             found.add(target)
         if statement or effect.arguments:
             found.update(slot for slot in ours if isinstance(slot, Slot))
@@ -187,7 +177,7 @@ class Effects:
             target, used, use = root
             if not isinstance(target, Slot):
                 continue
-            if len(use.attributes) > used:
+            if len(use.attributes) > used or self.of_instance(target):
                 found.add(target)
             found.update(self.of_function(target).touched)
 
@@ -224,6 +214,49 @@ class Effects:
         units = self.project.table(slot.module).binders.get(slot.name)
         return units[-1] if units else None
 
+    def of_instance(self, slot: Slot) -> bool:
+        """Whether a global is some object: neither a function nor a class nor an alias of one."""
+        unit = self._definition(slot)
+        return unit is not None and isinstance(unit.node, ast.Assign | ast.AnnAssign) and unit.binds[slot.name] is None
+
+    def of_method(self, slot: Slot, name: str) -> set[Touched]:
+        """What calling a method of a global changes, where that is a class of the project or evidently made by one."""
+        owner = self._class_of(slot)
+        bodies: list[FunctionNode] = []
+        seen: set[Unit] = set()
+        while owner is not None and not bodies and owner not in seen:
+            seen.add(owner)
+            assert isinstance(owner.node, ast.ClassDef)
+            bodies = [child for child in owner.node.body if isinstance(child, FunctionNode) and child.name == name]
+            if bodies:
+                break
+            owner = self._base(owner)
+        key = (slot, name)
+        if owner is None or not bodies or key in self._active_methods:
+            return set()
+        self._active_methods.add(key)
+        try:
+            effect = self._of_bodies(owner, bodies, own=True)
+        finally:
+            self._active_methods.discard(key)
+        return {*effect.touched, slot} if effect.arguments else set(effect.touched)
+
+    def _class_of(self, slot: Slot) -> Unit | None:
+        unit = self._definition(slot)
+        if unit is not None and isinstance(unit.node, ast.Assign) and isinstance(unit.node.value, ast.Call):
+            root = self._root(unit, unit.node.value.func, {id(use.node): use for use in unit.names.uses})
+            unit = self._definition(root[0]) if root is not None and isinstance(root[0], Slot) else None
+        return unit if unit is not None and isinstance(unit.node, ast.ClassDef) else None
+
+    def _base(self, unit: Unit) -> Unit | None:
+        assert isinstance(unit.node, ast.ClassDef)
+        uses = {id(use.node): use for use in unit.names.uses}
+        for base in unit.node.bases:
+            root = self._root(unit, base, uses)
+            if root is not None and isinstance(root[0], Slot):
+                return self._class_of(root[0])
+        return None
+
     def of_function(self, slot: Slot) -> Effect:
         """What calling a global changes, as far as its body and those of the functions it calls tell."""
         known = self._functions.get(slot)
@@ -252,11 +285,17 @@ class Effects:
             ]
         else:
             bodies = [unit.node]
+        return self._of_bodies(unit, bodies)
+
+    def _of_bodies(self, unit: Unit, bodies: list[FunctionNode], *, own: bool = False) -> Effect:
+        """The effect of functions that lie in a unit; `own`: what they do to `self` counts as done to an argument."""
         touched: set[Touched] = set()
         arguments = False
         spans = [(body.lineno, body.end_lineno or body.lineno) for body in bodies]
-        changed = _changed_names(unit.node)
-        parameters = {name for body in bodies for name in _parameters(body)}
+        changed = changed_names(unit.node)
+        aliases = aliases_in(bodies)
+        uses = {id(use.node): use for use in unit.names.uses}
+        parameters = {name for body in bodies for name in parameters_of(body)} - (set() if own else {"self", "cls"})
         for statement, scope in unit.names.globals:
             if scope.kind != "module":
                 touched.update(Slot(unit.module.name, name) for name in statement.names if name in scope.bound)
@@ -265,74 +304,48 @@ class Effects:
                 continue
             changes = id(use.node) in changed or (bool(use.attributes) and use.context != "load")
             if use.home is not None:
-                arguments = arguments or (changes and use.name in parameters and use.name not in ("self", "cls"))
+                arguments = arguments or (changes and use.name in parameters)
+                if changes:
+                    for root in aliases.get(use.name, ()):
+                        arguments = arguments or root.id in parameters
+                        self._touch_root(unit, root, uses, touched)
                 continue
             target, used = self.resolve(unit.module.name, use)
             if changes:
                 self._touch(target, touched)
-            if use.called and isinstance(target, Slot) and used == len(use.attributes):
-                touched.update(self.of_function(target).touched)
+            if use.called and isinstance(target, Slot):
+                if used == len(use.attributes):
+                    touched.update(self.of_function(target).touched)
+                elif used == len(use.attributes) - 1:
+                    touched.update(self.of_method(target, use.attributes[-1].attr))
+        arguments = self._inner_calls(unit, bodies, parameters, touched) or arguments
         return Effect(frozenset(touched), arguments)
 
+    def _touch_root(self, unit: Unit, root: ast.Name, uses: dict[int, Use], touched: set[Touched]) -> None:
+        use = uses.get(id(root))
+        if use is not None and use.home is None:
+            self._touch(self.resolve(unit.module.name, use)[0], touched)
 
-def _plain(node: ast.Assign | ast.AnnAssign) -> bool:
-    """Names bound to something that is written down or named: nothing else happens."""
-    literal = isinstance(node.value, ast.Constant | ast.Name | ast.Lambda | None)
-    return literal and all(isinstance(target, ast.Name) for target in _targets(node))
-
-
-def _targets(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
-    return node.targets if isinstance(node, ast.Assign) else [node.target]
-
-
-def _arguments(call: ast.Call) -> Iterator[ast.expr]:
-    yield from call.args
-    for keyword in call.keywords:
-        yield keyword.value
-
-
-def _parameters(node: FunctionNode) -> set[str]:
-    every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-    return {argument.arg for argument in every}
-
-
-def _immediate(node: ast.stmt) -> Iterator[ast.AST]:
-    """The nodes that run with a statement: not the bodies of functions and lambdas."""
-    stack: list[ast.AST] = [node]
-    while stack:
-        current = stack.pop()
-        yield current
-        match current:
-            case ast.FunctionDef() | ast.AsyncFunctionDef():
-                stack.extend(current.decorator_list)
-                stack.extend(default for default in current.args.defaults)
-                stack.extend(default for default in current.args.kw_defaults if default is not None)
-            case ast.Lambda():
-                pass
-            case _:
-                stack.extend(ast.iter_child_nodes(current))
-
-
-def _changed_names(node: ast.AST) -> dict[int, str]:
-    """Ids of the Name nodes that item assignment, augmented assignment or a changing method starts from."""
-    found: dict[int, str] = {}
-    for part in ast.walk(node):
-        match part:
-            case ast.Subscript(ctx=ast.Store() | ast.Del(), value=value):
-                _mark(value, "item", found)
-            case ast.Attribute(ctx=ast.Store() | ast.Del(), value=value):
-                _mark(value, "attribute", found)
-            case ast.Call(func=ast.Attribute(attr=attr, value=value)) if attr in MUTATORS:
-                _mark(value, "method", found)
-            case ast.AugAssign(target=target):
-                _mark(target, "augmented", found)
-            case _:
-                pass
-    return found
-
-
-def _mark(node: ast.expr, how: str, found: dict[int, str]) -> None:
-    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    if isinstance(node, ast.Name):
-        found[id(node)] = how
+    def _inner_calls(self, unit: Unit, bodies: list[FunctionNode], parameters: set[str], touched: set[Touched]) -> bool:
+        """Calls in bodies: state of libraries set, globals handed to functions that change them; whether parameters are."""
+        uses = {id(use.node): use for use in unit.names.uses}
+        arguments = False
+        for body in bodies:
+            for part in ast.walk(body):
+                match part:
+                    case ast.Expr(value=ast.Call(func=func)):
+                        root = self._root(unit, func, uses)
+                        if root is not None and isinstance(root[0], Foreign):
+                            rest = [attribute.attr for attribute in root[2].attributes[root[1] :]]
+                            self._touch(root[0], touched, ".".join([root[0].dotted, *rest]))
+                    case ast.Call(func=ast.Name() as func) if part.args or part.keywords:
+                        root = self._root(unit, func, uses)
+                        if root is None or not isinstance(root[0], Slot) or not self.of_function(root[0]).arguments:
+                            continue
+                        for argument in arguments_of(part):
+                            if isinstance(argument, ast.Name):
+                                arguments = arguments or argument.id in parameters
+                                self._touch_root(unit, argument, uses, touched)
+                    case _:
+                        pass
+        return arguments

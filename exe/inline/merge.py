@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from exe.analysis.scopes import Reading, Use
 from exe.analysis.stdlib import BUILTINS, load
-from exe.analysis.targets import Builtin, Foreign, Missing, Slot
+from exe.analysis.targets import Builtin, Foreign, Missing, ModuleRef, Slot
 from exe.inline import fstrings
-from exe.inline.naming import ForeignName, Naming, assign_names, foreign_name, summary
+from exe.inline.modulenames import looks_up
+from exe.inline.namespaces import namespace_text
+from exe.inline.naming import ForeignName, NamespaceName, Naming, assign_names, foreign_name, summary
 from exe.inline.reading import LocalImport, Resolved, UnitReading
 from exe.inline.result import Refused
 from exe.inline.slice import Slice
@@ -19,15 +22,79 @@ Edit = tuple[int, int, str]
 _BLOCKS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
-def merge(slice_: Slice) -> tuple[str, Naming]:
-    """The text of the program for a slice, and its names. Raises Refused."""
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """A program's text, the pieces that it is joined from, and its names."""
+
+    source: str
+    pieces: tuple[str, ...]
+    naming: Naming
+
+
+def merge(slice_: Slice) -> Merged:
+    """The program for a slice. Raises Refused."""
     naming = assign_names(slice_)
     writers = [_UnitWriter(reading, slice_, naming) for reading in slice_.readings]
     pieces = [(writer.text(), writer.reading) for writer in writers]
     head = _imports(slice_, naming)
+    if slice_.namespaces:
+        pieces, maker = _with_namespaces(pieces, slice_, naming)
+        head.append(maker)
+    if slice_.shows_modules:
+        pieces = [*_named(pieces, slice_)]
+        if any(map(looks_up, slice_.foreign)):
+            head += _registration(pieces, slice_, naming)
+    texts = ("\n".join(head), *(text for text, _ in pieces if text))
     if _postponed(slice_):
         head.insert(0, "from __future__ import annotations\n")
-    return _join(head, pieces), naming
+    return Merged(_join(head, pieces), texts, naming)
+
+
+def _with_namespaces(
+    pieces: list[tuple[str, UnitReading]], slice_: Slice, naming: Naming
+) -> tuple[list[tuple[str, UnitReading]], str]:
+    """The pieces with the object for each module used as a value behind its last one, and the import that they need."""
+    maker = naming.fresh("ModuleType", "types") if "ModuleType" in naming.avoid else "ModuleType"
+    line = "from types import ModuleType" + ("" if maker == "ModuleType" else f" as {maker}")
+    texts = dict(enumerate(text for text, _ in pieces))
+    made: dict[str, int] = {}
+    for module in sorted(slice_.namespaces, key=lambda one: slice_.timeline.last[one.name]):
+        end = slice_.timeline.last[module.name]
+        before = [index for index, (_, reading) in enumerate(pieces) if slice_.timeline.position[reading.unit] <= end]
+        members = {name: naming.of(target, name) for name, target in slice_.namespaces[module].items()}
+        text = namespace_text(naming.emitted[NamespaceName(module.name)], module.name, members, maker)
+        place = max(before, default=0)
+        made[module.name] = place
+        texts[place] = f"{texts[place]}\n\n\n{text}" if texts[place] else text
+    for index, (_, reading) in enumerate(pieces):
+        for used in reading.modules_at_once:
+            if made.get(used, -1) >= index:
+                raise Refused("definition-order", f"{used} is used as a value before it is loaded")
+    return [(texts[index], reading) for index, (_, reading) in enumerate(pieces)], line
+
+
+def _named(pieces: list[tuple[str, UnitReading]], slice_: Slice) -> Iterator[tuple[str, UnitReading]]:
+    """The pieces with `__name__` set to each module's before its statements, to the entry's behind all."""
+    current = ""
+    for text, reading in pieces:
+        module = reading.unit.module.name
+        if text and module != current and not isinstance(reading.unit.node, ast.Import | ast.ImportFrom):
+            current = module
+            text = f"__name__ = {module!r}\n\n\n{text}"
+        yield text, reading
+    if pieces and current != slice_.entry.module:
+        yield f"__name__ = {slice_.entry.module!r}", pieces[-1][1]
+
+
+def _registration(pieces: list[tuple[str, UnitReading]], slice_: Slice, naming: Naming) -> list[str]:
+    """Lines that register the program under the names of its modules."""
+    modules = sorted({slice_.entry.module, *(reading.unit.module.name for text, reading in pieces if text)})
+    name = next((text for key, text in naming.emitted.items() if key == ForeignName("sys", None, "sys")), None)
+    lines = []
+    if name is None:
+        name = naming.fresh("sys", "module") if "sys" in naming.avoid else "sys"
+        lines.append("import sys" if name == "sys" else f"import sys as {name}")
+    return [*lines, "", *(f"{name}.modules.setdefault({one!r}, {name}.modules[__name__])" for one in modules)]
 
 
 def _join(head: list[str], pieces: list[tuple[str, UnitReading]]) -> str:
@@ -255,6 +322,8 @@ class _UnitWriter:
                 return None if name is None or use.ambiguous or use.name != use.node.id else name
             case Foreign(known=True):
                 return self.naming.emitted.get(foreign_name(use, found))
+            case ModuleRef(name=name):
+                return self.naming.emitted.get(NamespaceName(name))
             case Builtin(name=name):
                 return f"builtins.{name}" if name in self.naming.builtins else None
             case Missing(name="__name__", reason="module-attribute"):
@@ -320,7 +389,7 @@ class _UnitWriter:
         owner = self.naming.owners.get(name)
         if owner is None:
             return None
-        if isinstance(owner, ForeignName):
+        if not isinstance(owner, Slot):
             return self.naming.fresh(name, "kept")
         here = self.slice.timeline.position[self.unit]
         for reading in self.slice.readings:
@@ -341,12 +410,10 @@ class _UnitWriter:
             if name is None or imported is None:
                 continue
             target = self.slice.resolve_import(imported)
-            if isinstance(target, Slot):
-                lines.append(f"{name} = {self.naming.emitted[target]}")
-            elif isinstance(target, Foreign):
+            if isinstance(target, Foreign):
                 lines += _import_lines(ForeignName(target.module, target.attribute, name), name, (), self.naming)
             else:
-                raise Refused("module-escapes", f"{imported.module} in {module}")
+                lines.append(f"{name} = {self.naming.of(target)}")
         return "\n".join(lines)
 
     def _local_imports(self) -> None:
@@ -378,11 +445,9 @@ class _UnitWriter:
             case "drop":
                 return ""
             case "assign":
-                assert isinstance(entry.target, Slot)
-                return f"{bound} = {self.naming.emitted[entry.target]}"
+                return f"{bound} = {self.naming.of(entry.target)}"
             case "fail":
-                target = entry.target
-                name = target.module if isinstance(target, Foreign) else entry.alias.name
+                name = entry.missing
                 # the assignment is never reached: it keeps the name in the scope that it has
                 return f"raise ModuleNotFoundError({f'No module named {name!r}'!r}); {bound} = None"
             case _:

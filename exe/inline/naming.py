@@ -8,7 +8,7 @@ from functools import cache
 from typing import Final
 
 from exe.analysis.scopes import Use, captured
-from exe.analysis.targets import Builtin, Foreign, Slot
+from exe.analysis.targets import Builtin, Foreign, ModuleRef, Slot, Target
 from exe.inline.reading import Resolved, UnitReading
 from exe.inline.result import Refused
 from exe.inline.slice import Slice
@@ -23,7 +23,24 @@ class ForeignName:
     preferred: str
 
 
-Key = Slot | ForeignName
+@dataclass(frozen=True, slots=True)
+class NamespaceName:
+    """The object that stands for a module of the project where it is used as a value."""
+
+    module: str
+
+    @property
+    def preferred(self) -> str:
+        """The last part of the module's name."""
+        return self.module.rpartition(".")[2]
+
+    @property
+    def attribute(self) -> str:
+        """What tells it apart from a standard-library module in the order of keys."""
+        return "*"
+
+
+Key = Slot | ForeignName | NamespaceName
 
 _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -36,6 +53,18 @@ class Naming:
     owners: dict[str, Key] = field(default_factory=dict)
     builtins: set[str] = field(default_factory=set)
     avoid: set[str] = field(default_factory=set)
+
+    def of(self, target: Target, preferred: str = "") -> str:
+        """The name of something that the program has for certain."""
+        match target:
+            case ModuleRef(name=name):
+                return self.emitted[NamespaceName(name)]
+            case Foreign(module=module, attribute=attribute):
+                return self.emitted[ForeignName(module, attribute, preferred)]
+            case Slot():
+                return self.emitted[target]
+            case _:
+                raise AssertionError(target)
 
     def fresh(self, base: str, *hints: str) -> str:
         """A name that nothing in the program uses yet."""
@@ -95,11 +124,12 @@ def _summarize(reading: UnitReading) -> Summary:
     for use, found in reading.uses:
         _summarize_use(use, found, reading, result)
     for entry in reading.imports:
-        if entry.how == "assign" and isinstance(entry.target, Slot):
-            result.used[entry.target] = None
+        if entry.how == "assign" and isinstance(entry.target, Slot | ModuleRef):
+            key = entry.target if isinstance(entry.target, Slot) else NamespaceName(entry.target.name)
+            result.used[key] = None
             if entry.scope.kind != "module":
                 taken = set(entry.scope.bound) | set(entry.scope.imports)
-                result.forbidden.setdefault(entry.target, set()).update(taken)
+                result.forbidden.setdefault(key, set()).update(taken)
     return result
 
 
@@ -113,6 +143,8 @@ def _summarize_use(use: Use, found: Resolved, reading: UnitReading, result: Summ
         case Foreign(known=True):
             key = foreign_name(use, found)
             result.foreign[key] = target
+        case ModuleRef(name=name):
+            key = NamespaceName(name)
         case Slot():
             key = target
             if use.name.startswith("__") and use.name != use.node.id:
@@ -150,6 +182,12 @@ class _Requests:
             self.pinned |= one.pinned
             self.builtins |= one.builtins
             self.names |= one.identifiers
+        for module, members in slice_.namespaces.items():
+            self.keys[NamespaceName(module.name)] = NamespaceName(module.name).preferred
+            for name, target in members.items():
+                if isinstance(target, Foreign):
+                    foreign = ForeignName(target.module, target.attribute, name)
+                    self.keys.setdefault(foreign, name)
         self.passing = self._passing(slice_)
 
     def _passing(self, slice_: Slice) -> set[Key]:

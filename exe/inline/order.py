@@ -20,6 +20,7 @@ class Timeline:
     position: dict[Unit, int] = field(default_factory=dict)
     loaded: dict[str, None] = field(default_factory=dict)
     binders: dict[Slot, list[int]] = field(default_factory=dict)
+    last: dict[str, int] = field(default_factory=dict)  # module → position of its last unit
     eager: int = 0  # how many modules the import of the entry alone loads
     cache: dict[str, object] = field(default_factory=dict)
 
@@ -39,6 +40,7 @@ def simulate(
         run.load(name)
     for position, unit in enumerate(timeline.units):
         timeline.position[unit] = position
+        timeline.last[unit.module.name] = position
         for bound in unit.binds:
             timeline.binders.setdefault(Slot(unit.module.name, bound), []).append(position)
     return timeline

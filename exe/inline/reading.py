@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 from exe.analysis import static, stdlib
-from exe.analysis.imports import imported_names
+from exe.analysis.imports import ImportedName, imported_names
 from exe.analysis.project import Project
 from exe.analysis.scopes import ImportNode, Reading, Scope, Use
 from exe.analysis.targets import Builtin, Foreign, Missing, ModuleRef, Slot, Target
 from exe.analysis.units import IMPORT_ERRORS, WIDE_ERRORS, Unit, lookup_in
+from exe.inline.dynamic import Hazard, piece_key
+from exe.inline.modulenames import shows_module
+from exe.inline.namespaces import member_names
 from exe.inline.order import Timeline
 from exe.inline.result import Refused
 
@@ -48,6 +52,22 @@ class LocalImport:
     target: Target
     how: str
 
+    @property
+    def missing(self) -> str:
+        """The module that a failing import does not find: the first of a dotted name, since nothing of it is there."""
+        name = self.target.module if isinstance(self.target, Foreign) else self.alias.name
+        return name.partition(".")[0] if isinstance(self.target, Foreign) and not self.target.known else name
+
+
+@dataclass(frozen=True, slots=True)
+class Demands:
+    """Globals that a unit reads when it runs, and later, when its functions do; those that are called, in order."""
+
+    now: frozenset[Slot]
+    called_now: tuple[Slot, ...]
+    later: frozenset[Slot]
+    called_later: tuple[Slot, ...]
+
 
 @dataclass(eq=False)
 class UnitReading:
@@ -60,9 +80,54 @@ class UnitReading:
     dead_bodies: list[list[ast.stmt]] = field(default_factory=list)
     pinned: list[Slot] = field(default_factory=list)
     reads_annotations: bool = False
-    needs: dict[bool, tuple[Slot | Foreign, ...] | Refused] = field(default_factory=dict)  # see `_Closure.needs`
+    needs: dict[bool, tuple[Slot | Foreign | ModuleRef, ...] | Refused] = field(
+        default_factory=dict
+    )  # see `_Closure.needs`
+    hazards: dict[Hazard, None] = field(default_factory=dict)
     summary: object = None  # what naming asks once of a unit
     texts: dict[tuple[str | None, ...], str] = field(default_factory=dict)  # by the names that occur in it
+
+    @cached_property
+    def demands(self) -> Demands:
+        """What the unit reads, by when."""
+        now: dict[Slot, bool] = {}
+        later: dict[Slot, bool] = {}
+        for use, found in self.uses:
+            if isinstance(found.target, Slot) and (use.deferred or use.reading is not Reading.NEVER):
+                reads = later if use.deferred else now
+                reads[found.target] = reads.get(found.target, False) or use.called
+        return Demands(
+            frozenset(now),
+            tuple(slot for slot, called in now.items() if called),
+            frozenset(later),
+            tuple(slot for slot, called in later.items() if called),
+        )
+
+    @cached_property
+    def modules_at_once(self) -> frozenset[str]:
+        """The modules that are used as values when the unit runs."""
+        uses = {
+            found.target.name for use, found in self.uses if isinstance(found.target, ModuleRef) and not use.deferred
+        }
+        return frozenset(uses)
+
+    @cached_property
+    def shows_module(self) -> bool:
+        """Whether the module of a class can become text here."""
+        start, end = self.unit.module.lines.span(self.unit.node)
+        classes = {
+            use.name for use, found in self.uses if isinstance(found.target, Slot) and use.name[:1].isupper()
+        } - {use.name for use, _ in self.uses if use.name.isupper()}
+        return shows_module(self.unit.node, self.unit.module.source[start:end], classes)
+
+    @cached_property
+    def asks_subclasses(self) -> bool:
+        """Whether its text asks a class for its subclasses."""
+        source = self.unit.module.source
+        if "__subclasses__" not in source:
+            return False
+        start, end = self.unit.module.lines.span(self.unit.node)
+        return "__subclasses__" in source[start:end]
 
 
 class Reader:
@@ -228,7 +293,7 @@ class Reader:
                 raise Refused("unplaceable-import", f"{unit.module.name}: a star import inside a block")
             for entry in imported_names(unit.module, node):
                 target = self.import_target(entry.target.module, entry.target.attribute)
-                how = self._fate(unit, node, scope, entry.bound, target)
+                how = self._fate(reading, node, scope, entry, target)
                 reading.imports.append(LocalImport(node, entry.alias, entry.bound, scope, target, how))
         self._settle(reading)
 
@@ -237,16 +302,28 @@ class Reader:
             return self.project.follow_parts(module, attribute)
         return self._member(module, attribute)
 
-    def _fate(self, unit: Unit, node: ImportNode, scope: Scope, bound: str, target: Target) -> str:
-        if isinstance(target, Foreign) and target.known and there(target):
+    def _fate(self, reading: UnitReading, node: ImportNode, scope: Scope, entry: ImportedName, target: Target) -> str:
+        """What becomes of one name of an import, see `LocalImport`; what is known to fail fails as it did."""
+        unit = reading.unit
+        fails_alike = scope.kind == "function" and isinstance(target, Foreign) and stdlib.exists(target.module)
+        if isinstance(target, Foreign) and target.known and (there(target) or fails_alike):
             return "keep"
-        if isinstance(target, Foreign | Missing):
-            if _guarded(unit.node, node):
-                return "fail"
-            name = target.dotted if isinstance(target, Foreign) else target.name
-            raise Refused("unresolved-import", name)
-        pure = scope.kind in ("function", "class") and bound not in scope.bound and bound not in scope.outside
-        return "drop" if pure and scope.kind == "function" else "assign"
+        if self.project.find(entry.loads) is not None and not self.project.loads(entry.loads):
+            reason, detail = "module-fails", f"{entry.loads} is imported by a function"
+        elif isinstance(target, Foreign | Missing):
+            reason, detail = "unresolved-import", target.dotted if isinstance(target, Foreign) else target.name
+        else:
+            pure = scope.kind in ("function", "class") and entry.bound not in scope.bound
+            pure = pure and entry.bound not in scope.outside
+            return "drop" if pure and scope.kind == "function" else "assign"
+        if _guarded(unit.node, node):
+            return "fail"
+        key = piece_key(scope)
+        if key is None:
+            raise Refused(reason, detail)
+        if not (isinstance(target, Foreign) and self.project.absent(target.module)):
+            reading.hazards[Hazard(reason, f"{detail} at {unit.module.name}:{node.lineno}", key)] = None
+        return "fail"
 
     def _settle(self, reading: UnitReading) -> None:
         """A name that several imports of a scope bind to different things has to stay a variable."""
@@ -260,7 +337,7 @@ class Reader:
             if how == "drop" and any(other.how != "drop" or other.target != entry.target for other in group):
                 how = "assign"
             if how == "assign" and isinstance(entry.target, ModuleRef):
-                raise Refused("module-escapes", f"{entry.target.name} in {reading.unit.module.name}")
+                member_names(self.project, entry.target.name)
             settled.append(LocalImport(entry.node, entry.alias, entry.bound, entry.scope, entry.target, how))
         reading.imports = settled
 

@@ -14,21 +14,22 @@ from exe.analysis.project import Project
 from exe.analysis.scopes import Reading, Use
 from exe.analysis.targets import Builtin, Foreign, Missing, ModuleRef, Slot, Target
 from exe.analysis.units import Unit, lookup_in
+from exe.inline.changes import chain_root
+from exe.inline.dynamic import Hazard, hazard, piece_key
 from exe.inline.effects import Effects
+from exe.inline.modulenames import tells
+from exe.inline.namespaces import member_names
 from exe.inline.order import Timeline
 from exe.inline.reading import Reader, Resolved, UnitReading, there
 from exe.inline.result import Refused
 
-DYNAMIC_BUILTINS: Final = {
-    "globals": "dynamic-namespace",
-    "exec": "dynamic-namespace",
-    "eval": "dynamic-namespace",
-    "__import__": "dynamic-import",
-}
-DYNAMIC_FOREIGN: Final = frozenset(
-    {"importlib.import_module", "importlib.__import__", "importlib.reload", "sys.modules"}
-)
+RELATED: Final = {"copy": ("copyreg",), "pickle": ("copyreg",)}
+"""Standard-library modules whose state shows through another one."""
+
 LITERAL_DUNDERS: Final = ("__name__", "__package__")
+
+
+Wanted = Slot | Foreign | ModuleRef
 
 
 @dataclass(eq=False)
@@ -42,6 +43,12 @@ class Slice:
     late: list[str]
     reads_annotations: bool
     slicer: Slicer
+    namespaces: dict[ModuleRef, dict[str, Target]]
+
+    @cached_property
+    def shows_modules(self) -> bool:
+        """Whether the module of a class can become text in the program."""
+        return any(reading.shows_module for reading in self.readings) or any(map(tells, self.foreign))
 
     def resolve_import(self, imported: Imported) -> Target:
         """What an import gives on this timeline."""
@@ -58,7 +65,24 @@ class Slicer(Reader):
         for position, unit in enumerate(self.timeline.units):
             for touched in touched_by(self.project, unit):
                 found.setdefault(touched, []).append(position)
+        for alias, original in self._aliases():
+            if alias in found:
+                found[original] = sorted({*found.get(original, ()), *found[alias]})
         return found
+
+    def _aliases(self) -> list[tuple[Slot, Slot]]:
+        """(alias, original) of the globals that stand for (a part of) another one, later ones first."""
+        pairs: list[tuple[Slot, Slot]] = []
+        for unit in self.timeline.units:
+            node = unit.node
+            if isinstance(node, ast.Assign | ast.AnnAssign | ast.For):
+                root = chain_root(node.iter if isinstance(node, ast.For) else node.value)
+                use = next((one for one in unit.names.uses if one.node is root), None) if root is not None else None
+                if use is not None:
+                    target = self.project.target(unit.module.name, use.name)
+                    if isinstance(target, Slot):
+                        pairs += [(Slot(unit.module.name, name), target) for name in unit.binds]
+        return pairs[::-1]
 
     @cached_property
     def subclasses(self) -> dict[Slot, list[int]]:
@@ -86,7 +110,7 @@ class Slicer(Reader):
         if found and not reads_annotations:
             return self.close(entry, roots, reads_annotations=True)
         late = sorted(closure.late)
-        return Slice(self.timeline, entry, readings, closure.foreign, late, found, self)
+        return Slice(self.timeline, entry, readings, closure.foreign, late, found, self, closure.namespaces)
 
 
 class _Closure:
@@ -97,11 +121,13 @@ class _Closure:
         self.selected: set[int] = set()
         self.foreign: dict[Foreign, None] = {}
         self.late: set[str] = set()
-        self._seen: set[Slot | Foreign] = set()
-        self._queue: list[Slot | Foreign] = []
+        self.namespaces: dict[ModuleRef, dict[str, Target]] = {}
+        self._seen: set[Wanted] = set()
+        self._queue: list[Wanted] = []
         self._work: list[int] = []
+        self.asks_subclasses = False
 
-    def need(self, wanted: Slot | Foreign) -> None:
+    def need(self, wanted: Wanted) -> None:
         if wanted not in self._seen:
             self._seen.add(wanted)
             self._queue.append(wanted)
@@ -118,6 +144,9 @@ class _Closure:
                 self._select(self._work.pop())
                 continue
             wanted = self._queue.pop()
+            if isinstance(wanted, ModuleRef):
+                self._namespace(wanted)
+                continue
             if isinstance(wanted, Slot):
                 for position in self._binders(wanted):
                     self._add(position)
@@ -127,6 +156,23 @@ class _Closure:
             for position in self.slicer.touchers.get(wanted, ()):
                 self._add(position)
 
+    def _namespace(self, module: ModuleRef) -> None:
+        """A module used as a value needs all its names."""
+        if module.name not in self.timeline.loaded:
+            self.late.add(module.name)
+            return
+        members = self.namespaces[module] = {}
+        for name in member_names(self.slicer.project, module.name):
+            target = self.slicer.target(module.name, name)
+            match target:
+                case Foreign(known=True) if there(target):
+                    self._foreign(target)
+                case Slot() | ModuleRef():
+                    self.need(target)
+                case _:
+                    raise Refused("module-escapes", f"{module.name}.{name} is not there")
+            members[name] = target
+
     def _add(self, position: int) -> None:
         if position not in self.selected:
             self.selected.add(position)
@@ -134,7 +180,7 @@ class _Closure:
 
     def _subclasses(self) -> None:
         """Where `__subclasses__` is asked, classes that nobody names count."""
-        if any(_asks_subclasses(self.timeline.units[position]) for position in self.selected):
+        if self.asks_subclasses:
             for base, positions in self.slicer.subclasses.items():
                 if base in self._seen:
                     for position in positions:
@@ -173,25 +219,26 @@ class _Closure:
         if isinstance(unit.node, ast.Import | ast.ImportFrom):
             return
         reading = self.slicer.reading(unit)
+        self.asks_subclasses = self.asks_subclasses or reading.asks_subclasses
         for wanted in self._needs(reading):
             if isinstance(wanted, Foreign):
                 self._foreign(wanted)
             else:
                 self.need(wanted)
 
-    def _needs(self, reading: UnitReading) -> tuple[Slot | Foreign, ...]:
+    def _needs(self, reading: UnitReading) -> tuple[Wanted, ...]:
         """Everything that a unit needs evaluated, computed once. Raises Refused where it needs what cannot be had."""
         known = reading.needs.get(self.reads_annotations)
         if known is None:
-            wanted: dict[Slot | Foreign, None] = {}
+            wanted: dict[Wanted, None] = {}
             try:
                 for entry in reading.imports:
-                    if entry.how == "assign" and isinstance(entry.target, Slot):
+                    if entry.how == "assign" and isinstance(entry.target, Slot | ModuleRef):
                         wanted[entry.target] = None
                 for use, found in reading.uses:
                     if self.needed(reading.unit, use, found):
-                        self._require(reading.unit, use, found)
-                        if isinstance(found.target, Slot | Foreign):
+                        whole = self._require(reading, use, found)
+                        if isinstance(found.target, Slot | Foreign) or (isinstance(found.target, ModuleRef) and whole):
                             wanted[found.target] = None
                 known = tuple(wanted)
             except Refused as refusal:
@@ -208,12 +255,10 @@ class _Closure:
             return
         found = self.slicer.import_target(target.module, target.attribute)
         match found:
-            case Slot():
+            case Slot() | ModuleRef():
                 self.need(found)
             case Foreign(known=True):
                 self._foreign(found)
-            case ModuleRef():
-                raise Refused("module-escapes", f"{found.name} in {unit.module.name}")
             case _:
                 raise Refused("unresolved-import", target.module)
 
@@ -232,53 +277,51 @@ class _Closure:
             for decorator in unit.node.decorator_list
         )
 
-    def _require(self, unit: Unit, use: Use, found: Resolved) -> None:
-        target = found.target
-        where = f"{unit.module.name}:{use.node.lineno}"
+    def _hazard(self, reading: UnitReading, use: Use, found: Resolved) -> None:
+        one = hazard(self.slicer.project, reading.unit, use, found.target, found.used)
+        if one is not None:
+            reading.hazards[one] = None
+
+    def _require(self, reading: UnitReading, use: Use, found: Resolved) -> bool:
+        """Notes what stands in the way of a use, False where it does. Raises Refused where it is in the way of loading."""
+        target, where = found.target, f"{reading.unit.module.name}:{use.node.lineno}"
         match target:
             case Slot():
                 if found.used and use.context != "load" and found.used == len(use.attributes) and use.deferred:
-                    raise Refused("module-attribute-assigned", f"{target.module}.{target.name} at {where}")
+                    self._refuse(reading, use, "module-attribute-assigned", f"{target.module}.{target.name} at {where}")
             case Foreign(known=True) if there(target):
-                self._dynamic(target, use, found, where)
+                self._hazard(reading, use, found)
             case Foreign():
-                raise Refused("unresolved-import", f"{target.dotted} at {where}")
+                self._refuse(reading, use, "unresolved-import", f"{target.dotted} at {where}")
             case ModuleRef(name=name):
-                raise Refused("module-escapes", f"{name} at {where}")
-            case Builtin(name=name):
-                if name in DYNAMIC_BUILTINS and use.reading is Reading.NONE and not self._own_namespace(unit, use):
-                    raise Refused(DYNAMIC_BUILTINS[name], f"{name} at {where}")
-                if name in ("vars", "locals", "dir") and not use.deferred and use.called:
-                    raise Refused("dynamic-namespace", f"{name} at {where}")
+                try:
+                    member_names(self.slicer.project, name)
+                    if use.context != "load":
+                        raise Refused("module-escapes", f"an attribute of {name} is assigned")
+                except Refused as refusal:
+                    self._refuse(reading, use, refusal.reason, f"{refusal} at {where}")
+                    return False
+            case Builtin() if use.reading is Reading.NONE:
+                self._hazard(reading, use, found)
             case Missing(name=name, reason="module-attribute"):
                 if name not in LITERAL_DUNDERS or use.context != "load":
-                    raise Refused("module-attribute", f"{name} at {where}")
+                    self._refuse(reading, use, "module-attribute", f"{name} at {where}")
             case Missing(name=name, reason=reason):
-                raise Refused(reason, f"{name} at {where}")
+                self._refuse(reading, use, reason, f"{name} at {where}")
+        return True
 
-    def _own_namespace(self, unit: Unit, use: Use) -> bool:
-        """`exec(code, namespace)`, `eval(text, namespace)`: code that sees the names it is given, not ours."""
-        if use.name not in ("exec", "eval"):
-            return False
-        calls = [node for node in ast.walk(unit.node) if isinstance(node, ast.Call) and node.func is use.node]
-        return any(len(call.args) >= 2 and not _is_none(call.args[1]) for call in calls)
+    def _refuse(self, reading: UnitReading, use: Use, reason: str, detail: str) -> None:
+        """What is wrong with a use counts where it runs with the unit; in a body of its own, where that is reached."""
+        key = piece_key(use.scope) if use.deferred else None
+        if key is None:
+            raise Refused(reason, detail)
+        reading.hazards[Hazard(reason, detail, key, use.name)] = None
 
     def _foreign(self, target: Foreign) -> None:
         self.foreign[target] = None
         self.need(Foreign(target.module, None, True))
-
-    def _dynamic(self, target: Foreign, use: Use, found: Resolved, where: str) -> None:
-        text = ".".join([target.dotted, *(attribute.attr for attribute in use.attributes[found.used :])])
-        for name in DYNAMIC_FOREIGN:
-            if text == name or text.startswith(f"{name}."):
-                raise Refused("dynamic-import", f"{text} at {where}")
-
-
-def _asks_subclasses(unit: Unit) -> bool:
-    if "__subclasses__" not in unit.module.source:
-        return False
-    start, end = unit.module.lines.span(unit.node)
-    return "__subclasses__" in unit.module.source[start:end]
+        for other in RELATED.get(target.module, ()):
+            self.need(Foreign(other, None, True))
 
 
 def touched_by(project: Project, unit: Unit) -> frozenset[Slot | Foreign]:
@@ -300,7 +343,3 @@ def touched_by(project: Project, unit: Unit) -> frozenset[Slot | Foreign]:
             effects = project.cache["effects"] = Effects(project, resolve)
         found = cache[unit] = frozenset(effects.of_unit(unit))
     return found
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Starred) or (isinstance(node, ast.Constant) and node.value is None)

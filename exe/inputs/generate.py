@@ -153,7 +153,8 @@ def _run(
 ) -> list[Trial] | Rejection:
     if not calls:
         return []
-    (outcomes,) = execute([Job(source=program.source, calls=tuple(call.call for _, call in calls))])
+    # a batch: what is seen here only guides the choice of inputs, the truth is found by `certify`
+    (outcomes,) = execute([Job(source=program.source, calls=tuple(call.call for _, call in calls), batch=True)])
     if all(outcome.status == "unloadable" for outcome in outcomes):
         return Rejection(subject=program.id, stage="generate", reason="unloadable", detail=outcomes[0].detail)
     return [trial(signature, key, call, outcome) for (key, call), outcome in zip(calls, outcomes, strict=True)]

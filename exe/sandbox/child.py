@@ -6,45 +6,57 @@ copy (see `exe/sandbox/worker.py`): a program that replaces `json.dumps` or `bui
 
 from __future__ import annotations
 
-import ast
 import errno
 import marshal
 import os
-import resource
-import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
-from exe.sandbox import recursion, tracing
+from exe.sandbox import calls, recursion, tracing
 from exe.sandbox.tripwire import Tripwire
 from exe.values import Unrepresentable, encode, encode_error, unstable_text
 from exe.values import dumps as _dumps
 
 MODULE = "program"  # the neutral name under which a program is registered
 SOURCE_NAME = "<program>"
-BASE_MEMORY = 128 << 20  # address space of the interpreter itself
 DETAIL_LENGTH = 300
 
 CODE, RESULT, OUTCOME, TRACE = b"C", b"R", b"V", b"T"  # V: value or error, worth tracing; R: any other status
 
 _exit = os._exit
 _write = os.write
-_set_limit = sys.setrecursionlimit
 _set_digits = sys.set_int_max_str_digits
+_DIGITS = sys.get_int_max_str_digits()
 _FROM_THE_WALLS = (errno.EPERM, errno.EACCES, errno.EROFS, errno.ENOSYS)
+_IMMUTABLE = frozenset({int, str, float, bool, bytes, complex, type(None)})
+_UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError)
 
 
 class Task(NamedTuple):
-    """One call of one program. `code` is its marshalled code object when an earlier child has compiled it."""
+    """Calls of one program, each with its text taken apart (see `calls.split`) or None.
+
+    `code` is the program's marshalled code object when an earlier child has compiled it.
+    """
 
     source: str
-    call: str
+    calls: Sequence[tuple[str, str | None]]
     code: bytes | None
     want_code: bool
     trace: bool
-    limits: Mapping[str, Any]
+    result_bytes: int
+
+
+class Found(NamedTuple):
+    """What became of a call: its status and the members of its JSON object."""
+
+    status: str
+    members: str
+
+    def bytes(self) -> bytes:
+        """The JSON object."""
+        return b"{" + self.members.encode("ascii") + b"}"
 
 
 class Reporter:
@@ -56,14 +68,18 @@ class Reporter:
 
     def send(self, kind: bytes, payload: bytes) -> None:
         """Write one frame, whatever its length."""
-        view = memoryview(self.nonce + kind + len(payload).to_bytes(4, "big") + payload)
-        while view:
-            view = view[_write(self.descriptor, view) :]
+        data = self.nonce + kind + len(payload).to_bytes(4, "big") + payload
+        sent = _write(self.descriptor, data)
+        while sent < len(data):
+            sent += _write(self.descriptor, data[sent:])
 
-    def finish(self, outcome: dict[str, Any]) -> None:
+    def tell(self, found: Found) -> None:
+        """Send the outcome of a call."""
+        self.send(OUTCOME if found.status in ("value", "error") else RESULT, found.bytes())
+
+    def finish(self, found: Found) -> None:
         """Send the outcome and end the process: no exit handlers, no destructors, no flushing."""
-        kind = OUTCOME if outcome["status"] in ("value", "error") else RESULT
-        self.send(kind, dumps(outcome))
+        self.tell(found)
         _exit(0)
 
     def impure(self, event: str) -> None:
@@ -76,9 +92,13 @@ def dumps(message: Any) -> bytes:
     return _dumps(message).encode("ascii")
 
 
-def failure(status: str, detail: str) -> dict[str, Any]:
+def failure(status: str, detail: str) -> Found:
     """An outcome without a value."""
-    return {"status": status, "detail": clip(detail)}
+    return Found(status, f'"status":"{status}","detail":{_dumps(clip(detail))}')
+
+
+def _quoted(text: str | None) -> str:
+    return "null" if text is None else _dumps(text)
 
 
 def clip(text: str) -> str:
@@ -86,40 +106,24 @@ def clip(text: str) -> str:
     return text if len(text) <= DETAIL_LENGTH else text[: DETAIL_LENGTH - 1] + "…"
 
 
-def set_limits(limits: Mapping[str, Any]) -> None:
-    """Limits of the child that are tighter than the zygote's."""
-    seconds = max(1, -int(-limits["cpu_seconds"] // 1))
-    memory = BASE_MEMORY + limits["memory_bytes"]
-    signal.setitimer(signal.ITIMER_PROF, limits["cpu_seconds"])  # to the point; the limit below cannot be ignored
-    lower(resource.RLIMIT_CPU, seconds, seconds + 1)
-    lower(resource.RLIMIT_AS, memory, memory)
-    lower(resource.RLIMIT_FSIZE, limits["output_bytes"], limits["output_bytes"])
-    lower(resource.RLIMIT_NPROC, 0, 0)
-
-
-def lower(which: int, soft: int, hard: int) -> None:
-    """Set a limit, never above what is in force already."""
-    _, ceiling = resource.getrlimit(which)
-    if ceiling != resource.RLIM_INFINITY:
-        soft, hard = min(soft, ceiling), min(hard, ceiling)
-    resource.setrlimit(which, (soft, hard))
-
-
-def run(task: Task, reporter: Reporter, tripwire: Tripwire, confine: Callable[[], None]) -> None:
-    """Confine this process, run the task in it, report, end."""
+def run(task: Task, reporter: Reporter, tripwire: Tripwire, depth: recursion.Depth) -> None:
+    """Run the task in this process, which is confined, report call by call, end. `depth` was made by the caller."""
     try:
-        set_limits(task.limits)
-        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # too much output ends the process, by a signal we can name
-        confine()
         code = compile_program(task, reporter)
         if task.trace:
             tripwire.arm(lambda _: _exit(0))
-            reporter.send(TRACE, dumps(tracing.measure(task.source, code, task.call, task.limits["recursion_limit"])))
+            ((call, _),) = task.calls
+            reporter.send(TRACE, dumps(tracing.measure(task.source, code, call, depth.limit)))
             _exit(0)
         tripwire.arm(reporter.impure)
-        outcome = evaluate(code, task.call, task.limits)
-        tripwire.disarm()
-        reporter.finish(outcome)
+        first = True
+        for call, parts in task.calls:
+            found = evaluate(code, call, parts, depth, task.result_bytes)
+            if found.status == "memory" and not first:
+                _exit(70)  # perhaps for what earlier calls left behind: to be tried again in a process of its own
+            reporter.tell(found)
+            first = False
+        _exit(0)
     except MemoryError:
         reporter.finish(failure("memory", "MemoryError outside the program"))
     finally:
@@ -133,62 +137,73 @@ def compile_program(task: Task, reporter: Reporter) -> CodeType:
         return code
     try:
         code = compile(task.source, SOURCE_NAME, "exec", dont_inherit=True)
-        ast.parse(task.call, mode="eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
-        reporter.finish(failure("unloadable", f"{type(error).__name__}: {error}"))
+    except _UNREADABLE as error:
+        unloadable = failure("unloadable", f"{type(error).__name__}: {error}")
+        for _ in task.calls:
+            reporter.tell(unloadable)
+        _exit(0)
         raise
     if task.want_code:
         reporter.send(CODE, marshal.dumps(code))
     return code
 
 
-def evaluate(code: CodeType, call: str, limits: Mapping[str, Any]) -> dict[str, Any]:
+def evaluate(code: CodeType, call: str, parts: str | None, depth: recursion.Depth, result_bytes: int) -> Found:
     """Load the program in a fresh module, evaluate the call, encode the result or the exception."""
+    if parts is None and len(call) > calls.LONGEST:
+        parts = calls.split(call)
+    try:
+        expression = compile(call if parts is None else parts, "<call>", "eval", dont_inherit=True)
+    except _UNREADABLE as error:
+        return failure("unloadable", f"{type(error).__name__}: {error}")
     module = ModuleType(MODULE)
     sys.modules[MODULE] = module
     namespace = module.__dict__
-    depth = recursion.Depth(limits["recursion_limit"])
-    parts = split_call(call)  # while `ast` and `compile` are surely themselves
-    whole = compile(call, "<call>", "eval", dont_inherit=True)
+    _set_digits(_DIGITS)
+    depth.begin()
     try:
         depth.load(code, namespace)
     except BaseException as error:  # noqa: BLE001 - whatever a program raises while it loads
         depth.relax()
-        return _load_failure(error, limits["result_bytes"])
-    mutates: bool | None = None
+        return _load_failure(error, result_bytes)
     arguments: list[Any] = []
     try:
         if parts is None:
-            value = depth.evaluate(whole, namespace)
+            value = depth.evaluate(expression, namespace)
         else:
-            function, *arguments = depth.evaluate(parts, namespace)
+            function, *arguments = depth.evaluate(expression, namespace)
             value = depth.call(function, *arguments)
     except BaseException as error:  # noqa: BLE001 - every exception is an outcome, SystemExit too
         depth.relax()
-        outcome = error_outcome(error, limits["result_bytes"])
+        found = error_outcome(error, result_bytes)
     else:
-        outcome = value_outcome(value, limits["result_bytes"])
+        found = value_outcome(value, result_bytes)
     depth.release()
-    if parts is not None and arguments and outcome["status"] in ("value", "error"):
-        mutates = _mutated(parts, arguments, namespace)
-    return {**outcome, "mutates_arguments": mutates}
+    if found.status not in ("value", "error"):
+        return found
+    mutates = _mutated(expression, arguments, namespace) if arguments else None
+    shown = "null" if mutates is None else "true" if mutates else "false"
+    return Found(found.status, f'{found.members},"mutates_arguments":{shown}')
 
 
-def _load_failure(error: BaseException, result_bytes: int) -> dict[str, Any]:
+def _load_failure(error: BaseException, result_bytes: int) -> Found:
     if isinstance(error, MemoryError):
         return failure("memory", "MemoryError while loading")
-    shown = error_outcome(error, result_bytes)
-    if shown["status"] != "error":
+    if error_outcome(error, result_bytes).status != "error":
         return failure("unloadable", type(error).__name__)
-    return failure("unloadable", "{code}: {message}".format(**shown["plain"]["error"]))
+    plain, _ = encode_error(error)
+    return failure("unloadable", "{code}: {message}".format(**plain["error"]))
 
 
-def value_outcome(value: Any, result_bytes: int) -> dict[str, Any]:
+def value_outcome(value: Any, result_bytes: int) -> Found:
     """The outcome of a call that returned; draining an iterator may still raise, which then is the outcome."""
     try:
         plain, typed = encode(value)
         _set_digits(0)
-        size = len(dumps(plain))
+        text = _dumps(plain)
+        if len(text) > result_bytes:
+            return failure("overflow", f"result of {len(text)} bytes, limit {result_bytes}")
+        twin = text if typed is plain else _dumps(typed)
     except Unrepresentable as error:
         return failure("overflow" if error.reason == "large" else "unrepresentable", str(error))
     except MemoryError:
@@ -197,17 +212,12 @@ def value_outcome(value: Any, result_bytes: int) -> dict[str, Any]:
         return failure("unrepresentable", "nested too deeply")
     except BaseException as error:  # noqa: BLE001 - raised by the program's own iterator
         return error_outcome(error, result_bytes)
-    if size > result_bytes:
-        return failure("overflow", f"result of {size} bytes, limit {result_bytes}")
-    return {
-        "status": "value",
-        "plain": {"value": plain},
-        "typed": {"value": typed},
-        "unstable": unstable_text(plain),
-    }
+    unstable = _quoted(unstable_text(plain))
+    members = f'"status":"value","plain":{{"value":{text}}},"typed":{{"value":{twin}}},"unstable":{unstable}'
+    return Found("value", members)
 
 
-def error_outcome(error: BaseException, result_bytes: int) -> dict[str, Any]:
+def error_outcome(error: BaseException, result_bytes: int) -> Found:
     """The outcome of a call that raised; what the walls or the machine raised is not the program's own."""
     if isinstance(error, MemoryError):
         return failure("memory", "MemoryError")
@@ -218,33 +228,15 @@ def error_outcome(error: BaseException, result_bytes: int) -> dict[str, Any]:
     try:
         plain, typed = encode_error(error)
         _set_digits(0)
-        size = len(dumps(plain))
+        text, twin = _dumps(plain), _dumps(typed)
     except Unrepresentable as problem:
         return failure("overflow" if problem.reason == "large" else "unrepresentable", str(problem))
     except BaseException as problem:  # noqa: BLE001 - the exception's own __str__ ran, at the limit of something
         return failure("unrepresentable", f"{type(error).__name__} whose text raises {type(problem).__name__}")
-    if size > result_bytes:
-        return failure("overflow", f"error of {size} bytes, limit {result_bytes}")
-    return {"status": "error", "plain": plain, "typed": typed, "unstable": unstable_text(plain)}
-
-
-def split_call(call: str) -> CodeType | None:
-    """Code that evaluates `f(a, b=c)` to `(f, (a,), {"b": c})`, in Python's own order, so that the arguments stay at hand.
-
-    None for other expressions and for calls with `*` or `**`.
-    """
-    tree = ast.parse(call, mode="eval")
-    body = tree.body
-    if not isinstance(body, ast.Call) or any(isinstance(argument, ast.Starred) for argument in body.args):
-        return None
-    if any(keyword.arg is None for keyword in body.keywords):
-        return None
-    names: list[ast.expr | None] = [ast.Constant(keyword.arg) for keyword in body.keywords]
-    keywords = ast.Dict(keys=names, values=[keyword.value for keyword in body.keywords])
-    positional = ast.Tuple(elts=body.args, ctx=ast.Load())
-    tree.body = ast.Tuple(elts=[body.func, positional, keywords], ctx=ast.Load())
-    code: CodeType = compile(ast.fix_missing_locations(tree), "<call>", "eval", dont_inherit=True)
-    return code
+    if len(text) > result_bytes:
+        return failure("overflow", f"error of {len(text)} bytes, limit {result_bytes}")
+    unstable = _quoted(unstable_text(plain))
+    return Found("error", f'"status":"error","plain":{text},"typed":{twin},"unstable":{unstable}')
 
 
 def _mutated(parts: CodeType, used: list[Any], namespace: dict[str, Any]) -> bool | None:
@@ -253,6 +245,9 @@ def _mutated(parts: CodeType, used: list[Any], namespace: dict[str, Any]) -> boo
     Both are encoded only after the result is, so that looking at iterators cannot disturb it. None when either has no
     form to compare.
     """
+    positional, keywords = used
+    if all([type(value) in _IMMUTABLE for value in (*positional, *keywords.values())]):  # noqa: C419 - no generator here
+        return False
     try:
         return bool(encode(used)[1] != encode(list(eval(parts, namespace)[1:]))[1])  # noqa: S307 - inside the walls
     except BaseException:  # noqa: BLE001 - the program's own code may run here; then nothing is known

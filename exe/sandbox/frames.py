@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 HEADER = struct.Struct(">I")
-READ_SIZE = 1 << 18
+READ_SIZE = 1 << 16  # below what the C library takes from the kernel and gives back each time
 
 
 class FrameError(ValueError):
@@ -29,7 +29,7 @@ def dump(message: dict[str, Any]) -> bytes:
 def load(payload: bytes) -> dict[str, Any]:
     """The message in a frame's payload. Integers of any size are exact, whatever the interpreter's digit limit."""
     try:
-        message = json.loads(payload, parse_int=parse_int)
+        message = _decode(payload.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError) as error:
         raise FrameError(f"not JSON: {type(error).__name__}: {error}") from None
     if not isinstance(message, dict):
@@ -45,6 +45,9 @@ def parse_int(text: str, chunk: int = 4000) -> int:
     half = len(digits) // 2
     value: int = parse_int(digits[:-half], chunk) * 10**half + parse_int(digits[-half:], chunk)
     return -value if text.startswith("-") else value
+
+
+_decode = json.JSONDecoder(parse_int=parse_int).decode
 
 
 class Reader:

@@ -17,7 +17,7 @@ from typing import Self
 
 from exe.errors import SandboxError
 from exe.records import Job, Outcome
-from exe.sandbox import frames, isolation, replies
+from exe.sandbox import calls, frames, isolation, replies
 from exe.sandbox.isolation import Isolation
 from exe.sandbox.limits import Limits, Preload, surroundings
 
@@ -171,6 +171,8 @@ class Sandbox:
     def _accept(self, job: Job) -> _Work:
         if self._selector is None:
             raise SandboxError("the sandbox is closed: use it as a context manager")
+        if job.batch and job.trace:
+            raise ValueError("a batch is not traced: what its calls leave behind would be counted")
         self._numbers += 1
         work = _Work(self._numbers, job)
         size = len(job.source.encode("utf-8", "surrogatepass")) + sum(len(call) for call in job.calls)
@@ -238,8 +240,9 @@ class Sandbox:
         request = {
             "id": work.number,
             "source": work.job.source,
-            "calls": list(work.job.calls[len(work.done) :]),
+            "calls": [(call, _parts(call)) for call in work.job.calls[len(work.done) :]],
             "trace": work.job.trace,
+            "batch": work.job.batch,
         }
         if not worker.work:
             worker.base = len(work.done)
@@ -340,3 +343,7 @@ class Sandbox:
         for work in reversed(worker.work):
             if not work.finished and not work.abandoned:
                 self._queue.appendleft(work)
+
+
+def _parts(call: str) -> str | None:
+    return calls.split(call) if len(call) <= calls.LONGEST else None

@@ -29,6 +29,7 @@ NAMES = {1: "namespaces+landlock+seccomp", 2: "namespaces+seccomp", 3: "landlock
 BOX = "/box"  # where the package stands inside a namespace
 SITE = "/site"  # below which the folders of a preload stand there
 _ATTEMPT_SECONDS = 20.0
+_BOUND = {"LD_BIND_NOW": "1"}  # symbols are found once, not by every child; the worker hides it from programs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +156,7 @@ def environment(isolation: Isolation, around: Surroundings) -> dict[str, str]:
     if isolation.namespaces:
         return {}
     found = layout.find()
-    return {**around.environment(), "PYTHONHOME": found.home}
+    return {**around.environment(), **_BOUND, "PYTHONHOME": found.home}
 
 
 def command(isolation: Isolation, around: Surroundings, preload: Preload | None = None) -> list[str]:
@@ -181,7 +182,7 @@ def command(isolation: Isolation, around: Surroundings, preload: Preload | None 
         arguments += ["--ro-bind", os.path.join(found.package, "exe", part), f"{BOX}/exe/{part}"]
     for outside, inside in _guests(isolation, preload):
         arguments += ["--ro-bind", outside, inside]
-    variables = {**around.environment(), "PYTHONHOME": found.home, "LD_LIBRARY_PATH": found.library_path}
+    variables = {**around.environment(), **_BOUND, "PYTHONHOME": found.home, "LD_LIBRARY_PATH": found.library_path}
     for name, value in variables.items():
         arguments += ["--setenv", name, value]
     arguments += ["--remount-ro", "/", "--chdir", around.directory, "--"]

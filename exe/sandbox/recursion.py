@@ -60,10 +60,13 @@ def _frames() -> int:
 
 
 _overheads: dict[str, int] = {}
+_scope: dict[str, Any] = {"get": _get_limit, "set": _set_limit, "shift": 0}
+exec(_SHADOWS, _scope)  # noqa: S102 - our own text, in a namespace that leads nowhere
+_get_shadow, _set_shadow = _scope["getrecursionlimit"], _scope["setrecursionlimit"]
 
 
 def calibrate() -> None:
-    """Measure what each way of entering a program costs, beyond the Python frames below it. Once, in the zygote."""
+    """Measure what each way of entering a program costs, beyond the Python frames below it. In the zygote."""
     before = _get_limit()
     for way, measure in (("load", _measure_load), ("evaluate", _measure_evaluate), ("call", _measure_call)):
         frames = _frames()
@@ -106,50 +109,55 @@ def _measure_call() -> int:
 class Depth:
     """Enters the program by its three ways, each under a limit of `limit` frames as counted from its top level.
 
-    A limit that the program sets itself, while it loads or later, stays in force until `release`.
+    A limit that the program sets itself, while it loads or later, stays in force until `release`. Made `below` frames
+    under the function that will use it.
     """
 
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self._scope: dict[str, Any] = {"get": _get_limit, "set": _set_limit, "shift": 0}
-        exec(_SHADOWS, self._scope)  # noqa: S102 - our own text, in a namespace that leads nowhere
-        sys.getrecursionlimit = self._scope["getrecursionlimit"]
-        sys.setrecursionlimit = self._scope["setrecursionlimit"]
-        self._seen = limit
+    __slots__ = ("_frames", "_seen", "limit")
+
+    def __init__(self, limit: int, below: int) -> None:
+        self.limit = self._seen = limit
+        self._frames = _frames() + below
+
+    def begin(self) -> None:
+        """The program is about to load: it sees a limit that nobody has changed."""
+        self._seen = self.limit
+        sys.getrecursionlimit = _get_shadow
+        sys.setrecursionlimit = _set_shadow
 
     def load(self, code: CodeType, namespace: dict[str, Any]) -> None:
         """Execute the program's top level."""
-        self._enter("load", _frames())
+        self._enter("load")
         _load(code, namespace)
         self._leave()
 
     def evaluate(self, code: CodeType, namespace: dict[str, Any]) -> Any:
         """Evaluate an expression in the program's namespace."""
-        self._enter("evaluate", _frames())
+        self._enter("evaluate")
         value = _evaluate(code, namespace)
         self._leave()
         return value
 
     def call(self, function: Callable[..., Any], positional: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
         """Call a function of the program."""
-        self._enter("call", _frames())
+        self._enter("call")
         value = _call(function, positional, keywords)
         self._leave()
         return value
 
     def relax(self) -> None:
         """Make sure of a little depth for our own code, however low the program has set its limit."""
-        _set_limit(max(_get_limit(), self._scope["shift"] + _LEAST))
+        _set_limit(max(_get_limit(), _scope["shift"] + _LEAST))
 
     def release(self) -> None:
         """Give the harness all the depth that it needs."""
         _set_limit(self.limit + _ROOM)
 
-    def _enter(self, way: str, frames: int) -> None:
-        shift = frames - 1 + _overheads[way]
-        self._scope["shift"] = shift
+    def _enter(self, way: str) -> None:
+        shift = self._frames - 1 + _overheads[way]
+        _scope["shift"] = shift
         _set_limit(self._seen + shift)
 
     def _leave(self) -> None:
-        self._seen = max(1, _get_limit() - self._scope["shift"])
+        self._seen = max(1, _get_limit() - _scope["shift"])
         self.relax()

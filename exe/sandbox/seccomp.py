@@ -1,8 +1,9 @@
 """The system calls that code in the sandbox may make: an allow-list, assembled to BPF and loaded by ctypes.
 
-Two filters stack: `ZYGOTE` holds for the process that forks, `CHILD` (tighter) for each process that runs a program.
-What is not listed fails with EPERM; a call made through another architecture's entry kills the process, and in a child
-so does a call that only harm has a use for.
+Two filters stack, and the kernel takes the stricter answer of the two. The first holds for the process that forks and
+for all that come from it: what is not listed fails with EPERM, a call through another architecture's entry kills. The
+second is loaded by each process that runs a program and holds only what it takes away: what the forking process alone
+needs fails with EPERM, and a call that only harm has a use for kills. It is short because it is loaded for every call.
 Numbers: the kernel's arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h.
 """
 
@@ -127,7 +128,8 @@ _ONLY_ZYGOTE = (
 _TELLING = ("clone", "fork", "vfork", "execve", "execveat", "socket", "socketpair", "pipe", "pipe2", "memfd_create",
             "mknod", "mknodat", "kill")  # fmt: skip
 _CHECKED = ("open", "openat", "fcntl", "prlimit64", "ioctl", "clone3", "clone")
-_PLAIN = tuple(name for name in NUMBERS if name not in _CHECKED + _ONLY_ZYGOTE + _TELLING)
+_REFUSED = tuple(name for name in _TELLING if name not in _ONLY_ZYGOTE)  # to the zygote too
+_PLAIN = tuple(name for name in NUMBERS if name not in _CHECKED + _REFUSED)
 
 _WRITE_FLAGS = 0x3 | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _FCNTL_COMMANDS = (0, 1, 2, 3, 1030)  # F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC
@@ -172,15 +174,26 @@ def _only_reading_own_limits() -> list[Instruction]:
     return [*code, _PASS]
 
 
-def _checks(zygote: bool) -> dict[str, list[Instruction]]:
+def _first() -> dict[str, list[Instruction]]:
+    """What the filter of the zygote, and so of everything, answers by name of the call."""
     return {
+        **{name: [_PASS] for name in _PLAIN},
         "openat": _without_bits(2, _WRITE_FLAGS),
         "open": _without_bits(1, _WRITE_FLAGS),
         "fcntl": _one_of(1, _FCNTL_COMMANDS),
-        "prlimit64": [_PASS] if zygote else _only_reading_own_limits(),
+        "prlimit64": [_PASS],
         "ioctl": [_refuse(errno.ENOTTY)],
         "clone3": [_refuse(errno.ENOSYS)],
         "clone": _without_bits(0, _CLONE_MORE_THAN_FORK),
+    }
+
+
+def _second() -> dict[str, list[Instruction]]:
+    """What a child's filter answers by name of the call; it lets everything else through to the first one."""
+    return {
+        **{name: [_refuse(errno.EPERM)] for name in _ONLY_ZYGOTE},
+        **{name: [_DEATH] for name in _TELLING},
+        "prlimit64": _only_reading_own_limits(),
     }
 
 
@@ -196,31 +209,29 @@ class Filter(NamedTuple):
 
 
 def assemble(zygote: bool, machine: str | None = None) -> Filter:
-    """The filter for the zygote or for a child on `machine` (default: this one). Raises KeyError for an unknown one."""
+    """The first filter, or the one that a child adds to it, on `machine` (default: this one).
+
+    Raises KeyError for an unknown machine.
+    """
     arch, column, foreign = ARCHITECTURES[machine or os.uname().machine]
     code: list[Instruction] = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, arch), (_RETURN, 0, 0, _KILL), (_LOAD, 0, 0, 0)]
     if foreign is not None:
         code += [(_AT_LEAST, 0, 1, foreign), (_RETURN, 0, 0, _KILL)]
     answers: dict[int, list[Instruction]] = {}
-    for name in _PLAIN + (_ONLY_ZYGOTE if zygote else ()):
+    for name, answer in (_first() if zygote else _second()).items():
         number = NUMBERS[name][column]
         if number is not None:
-            answers[number] = [_PASS]
-    checks = _checks(zygote) if zygote else {**_checks(zygote), **{name: [_DEATH] for name in _TELLING}}
-    for name, check in checks.items():
-        number = NUMBERS[name][column]
-        if number is not None:
-            answers[number] = check
-    return Filter((*code, *_search(sorted(answers.items()))))
+            answers[number] = answer
+    return Filter((*code, *_search(sorted(answers.items()), _refuse(errno.EPERM) if zygote else _PASS)))
 
 
-def _search(answers: list[tuple[int, list[Instruction]]]) -> list[Instruction]:
+def _search(answers: list[tuple[int, list[Instruction]]], otherwise: Instruction) -> list[Instruction]:
     """A binary search for the call's number: the kernel walks the filter once for every number when it is loaded."""
     if len(answers) == 1:
         number, answer = answers[0]
-        return [(_EQUAL, 0, len(answer), number), *answer, _refuse(errno.EPERM)]
+        return [(_EQUAL, 0, len(answer), number), *answer, otherwise]
     middle = len(answers) // 2
-    low, high = _search(answers[:middle]), _search(answers[middle:])
+    low, high = _search(answers[:middle], otherwise), _search(answers[middle:], otherwise)
     # a conditional jump spans at most 255 instructions, an unconditional one any number
     return [(_AT_LEAST, 0, 1, answers[middle][0]), (_JUMP, 0, 0, len(low)), *low, *high]
 
@@ -240,9 +251,12 @@ class Loader:
         self._prctl = self._libc.prctl
         self._prctl.argtypes = (ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_ulong)
 
-    def __call__(self) -> None:
-        """Raises OSError where the kernel refuses: there the caller must not go on."""
+    def give_up_privileges(self) -> None:
+        """Once, before the first filter, and inherited: no program run from here on gains rights by its file."""
         if self._prctl(_PR_SET_NO_NEW_PRIVS, 1, None, 0, 0) != 0:
             raise OSError(ctypes.get_errno(), "no_new_privs refused")
+
+    def __call__(self) -> None:
+        """Raises OSError where the kernel refuses: there the caller must not go on."""
         if self._prctl(_PR_SET_SECCOMP, _MODE_FILTER, self._pointer, 0, 0) != 0:
             raise OSError(ctypes.get_errno(), "seccomp filter refused")

@@ -1,16 +1,17 @@
-"""Runs inside the sandbox: a zygote that forks one process for each call. This docstring is the wire protocol.
+"""Runs inside the sandbox: a zygote that forks one process for each call, or batch of calls. This is the wire protocol.
 
 Every frame is four bytes of length, big-endian, and that many bytes. The host writes to stdin, reads from stdout.
 
 host → zygote, first: one JSON object
     {"limits": {…}, "seccomp": bool, "landlock": [readable paths] or null, "drop_root": bool, "attack": bool,
      "preload": {"folders": [path, …], "source": str} or null}
+    A worker that is to attack its own walls answers this frame only.
 zygote → host, first: one JSON object
     {"ready": true, "python": "3.11.7", "seccomp": bool, "landlock": ABI version or 0, "holes": [attack, …],
      "preload": "" or what the preload raised}
     `holes` names the attacks that went through; it is empty unless `attack` was asked for, or a wall is missing.
 host → zygote, then: one JSON object a job
-    {"id": int, "source": str, "calls": [str, …], "trace": bool}
+    {"id": int, "source": str, "calls": [[str, its parts (see calls.py) or null], …], "trace": bool, "batch": bool}
 zygote → host: one frame for each call, in order, of three lines
     {"id": int, "call": int, "cpu": seconds, "forged": bool}     written by the zygote
     {"status", "plain", "typed", "detail", "unstable", "mutates_arguments"}     written by the child, or for it
@@ -18,8 +19,11 @@ zygote → host: one frame for each call, in order, of three lines
     Only the first line is the zygote's word. The others may be any bytes; the host checks them.
 child → zygote, over a pipe of its own: nonce (16 bytes), kind (one byte), length (four bytes), payload
     C the compiled program, for the next children; V an outcome that is a value or an error; R any other outcome;
-    T what a traced run counted. Exactly one of V, R, T ends the stream; anything else is `forged`.
+    T what a traced run counted. One V, R or T for each call that the child was given; anything else is `forged`.
 End of stdin ends the zygote and with it the sandbox.
+
+In a batch one child goes on from call to call. When it ends early, the call that it was at has an outcome, and a new
+child goes on behind it; a call that could have failed for what earlier ones left behind is tried first in the new one.
 """
 
 from __future__ import annotations
@@ -36,13 +40,12 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
+_fork, _close, _dup2, _read = os.fork, os.close, os.dup2, os.read
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _PRIVATE = "exe"
-_WARM = ("collections", "dataclasses", "datetime", "enum", "functools", "itertools", "math", "re",
-         "string", "typing")  # fmt: skip
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
-_STARVED = 0.05  # a process that used this part of its time is busy on a busy machine, not asleep
-_PATIENCE = 4  # times its wall-clock limit that a busy process gets, at most
+_READ_SIZE = 1 << 16
+_FORGED = ("forged", "bytes that our worker does not write")
+_INHERITED = ("memory", "crashed", "overflow")  # what a call in a batch may owe to the calls before it
 
 
 class _PrivateLoader(importlib.machinery.SourceFileLoader):
@@ -78,7 +81,7 @@ def _import_harness() -> dict[str, Any]:
     finder = _PrivateFinder()
     sys.meta_path.insert(0, finder)
     sys.path.insert(0, _ROOT)
-    names = ("battery", "child", "frames", "landlock", "recursion", "seccomp", "supervise", "tripwire")
+    names = ("child", "frames", "recursion", "rehearsal", "supervise", "tripwire", "walls")
     modules = {name: importlib.import_module(f"exe.sandbox.{name}") for name in names}
     sys.path.remove(_ROOT)
     sys.meta_path.remove(finder)
@@ -93,16 +96,19 @@ def _forget(roots: tuple[str, ...]) -> None:
 
 
 class Zygote:
-    """One worker: reads jobs, forks a child for each call, watches it, forwards its frame."""
+    """One worker: reads jobs, forks children, watches them, forwards their frames."""
 
     def __init__(self, channel: tuple[int, int], modules: dict[str, Any]) -> None:
         self.requests, self.replies = channel
-        self.battery, self.child, self.frames = modules["battery"], modules["child"], modules["frames"]
-        self.landlock, self.seccomp, self.recursion = modules["landlock"], modules["seccomp"], modules["recursion"]
-        self.supervise = modules["supervise"]
+        self.child, self.frames, self.supervise = modules["child"], modules["frames"], modules["supervise"]
+        self.recursion = modules["recursion"]
+        self.rehearsal, self.walls = modules["rehearsal"], modules["walls"]
         self.tripwire = modules["tripwire"].Tripwire()
-        self.confine: Callable[[], None] = lambda: None
+        self.confine: Callable[[int], None] = lambda _: None
         self.limits: dict[str, Any] = {}
+        self.filtered = False
+        self.poll = select.poll()
+        self.patience = 0
 
     def start(self) -> None:
         """Read the hello frame, raise the walls, warm up, say ready."""
@@ -110,18 +116,20 @@ class Zygote:
         if payload is None:
             raise SystemExit(0)
         hello = self.frames.load(payload)
-        self.limits = hello["limits"]
-        landlock_abi = self._raise_walls(hello)
+        self.limits, self.filtered = hello["limits"], hello["seccomp"]
+        self.patience = int(min(self.limits["cpu_seconds"], self.limits["wall_seconds"]) * 500)
+        self.confine, landlock_abi = self.walls.raise_walls(hello)
         self.tripwire.install()
-        self.recursion.calibrate()
         failure = self._preload(hello["preload"])
-        _warm_up(self.child)
-        holes = self._attack() if hello["attack"] else []
-        version = "{}.{}.{}".format(*sys.version_info[:3])
+        holes = []
+        if hello["attack"]:
+            holes = self.walls.attack(self.confine)
+        else:
+            self.rehearsal.rehearse(self)
         ready = {
             "ready": True,
-            "python": version,
-            "seccomp": hello["seccomp"],
+            "python": "{}.{}.{}".format(*sys.version_info[:3]),
+            "seccomp": self.filtered,
             "landlock": landlock_abi,
             "holes": holes,
             "preload": failure,
@@ -140,150 +148,169 @@ class Zygote:
             return str(self.child.clip(f"{type(error).__name__}: {error}"))
         return ""
 
-    def _raise_walls(self, hello: dict[str, Any]) -> int:
-        import resource
-
-        for which, amount in (
-            (resource.RLIMIT_CORE, 0),
-            (resource.RLIMIT_NOFILE, 64),
-            (resource.RLIMIT_MEMLOCK, 0),
-            (resource.RLIMIT_STACK, self.limits["stack_bytes"]),
-        ):
-            self.child.lower(which, amount, amount)
-        if hello["drop_root"]:
-            _drop_root([os.__file__, __file__, *(hello["preload"] or {}).get("folders", ())])
-        libc = _die_with_parent()
-        if not hello["seccomp"] and libc is not None:
-            libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        abi = 0
-        if hello["landlock"] is not None:
-            abi = self.landlock.restrict(hello["landlock"])
-            if abi == 0:
-                raise OSError("this kernel has no Landlock")
-        zygote_pid = os.getpid()
-        tighten = self.seccomp.Loader(self.seccomp.assemble(zygote=False)) if hello["seccomp"] else None
-
-        def confine() -> None:
-            if libc is not None:
-                libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-                if os.getppid() != zygote_pid:
-                    os._exit(71)
-            if tighten is not None:
-                tighten()
-
-        self.confine = confine
-        if hello["seccomp"]:
-            self.seccomp.Loader(self.seccomp.assemble(zygote=True))()
-        return int(abi)
-
-    def _attack(self) -> list[str]:
-        """Fork a child for each attack, behind all walls but without the tripwire; the attacks that went through."""
-        holes = []
-        for name, attack in self.battery.attacks():
-            pid = os.fork()
-            if pid == 0:
-                try:
-                    self.child.set_limits(self.limits)
-                    self.confine()
-                    attack()
-                    os._exit(0)
-                finally:
-                    os._exit(1)
-            if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0:
-                holes.append(name)
-        return holes
-
     def serve(self) -> None:
         """Work until stdin ends."""
+        self.poll.register(self.requests, 0)  # only that the host hung up
         while (payload := self.frames.read_frame(self.requests, self.limits["request_bytes"])) is not None:
-            job = self.frames.load(payload)
-            code: bytes | None = None
-            for index, call in enumerate(job["calls"]):
-                task = self._task(job, call, code, want=code is None and len(job["calls"]) > index + 1)
-                cpu, forged, found = self.fork(task)
-                code = found.get(b"C", code)
-                outcome = found.get(b"V") or found.get(b"R") or self.child.dumps(found["outcome"])
-                if len(outcome) > self.limits["reply_bytes"]:
-                    outcome = self.child.dumps(self.child.failure("overflow", f"reply of {len(outcome)} bytes"))
-                trace = b"{}"
-                if job["trace"] and b"V" in found:
-                    traced = self._task(job, call, code, want=False, trace=True)
-                    trace = self.fork(traced)[2].get(b"T", b"{}")
-                header = self.child.dumps({"id": job["id"], "call": index, "cpu": round(cpu, 6), "forged": forged})
-                reply = self.frames.pack(b"\n".join((header, outcome, trace)))
-                self.frames.write_all(self.replies, reply)
+            self.work(self.frames.load(payload))
 
-    def _task(self, job: dict[str, Any], call: str, code: bytes | None, *, want: bool, trace: bool = False) -> Any:
-        return self.child.Task(
-            source=job["source"], call=call, code=code, want_code=want, trace=trace, limits=self.limits
-        )
+    def work(self, job: dict[str, Any]) -> None:
+        """Answer every call of a job, in order."""
+        if job["batch"]:
+            self._work_in_batches(job)
+            return
+        calls = job["calls"]
+        code: bytes | None = None
+        for at, call in enumerate(calls):
+            task = self._task(job, [call], code, want=code is None and at + 1 < len(calls))
+            stream, failure, cpu = self.fork(task)
+            code = code or stream.code
+            if failure is not None:
+                self._reply(job, at, failure, cpu)
+                continue
+            kind, payload = stream.outcomes[0]
+            trace = self._trace(job, call, code) if job["trace"] and kind == b"V" else b"{}"
+            self._reply(job, at, payload, cpu, trace)
 
-    def fork(self, task: Any) -> tuple[float, bool, dict[Any, Any]]:
-        """Run one task in a child: CPU seconds, whether its reply is forged, and its frames by kind.
+    def _work_in_batches(self, job: dict[str, Any]) -> None:
+        calls = job["calls"]
+        at = 0
+        while at < len(calls):
+            stream, failure, cpu = self.fork(self._task(job, calls[at:], None, want=False), (job, at))
+            at += len(stream.outcomes)
+            if failure is None or (stream.outcomes and failure.status in _INHERITED):
+                continue
+            self._reply(job, at, failure, cpu)
+            at += 1
 
-        Where there is no reply, the key "outcome" holds what became of the child.
+    def _trace(self, job: dict[str, Any], call: Any, code: bytes | None) -> bytes:
+        stream, failure, _ = self.fork(self._task(job, [call], code, want=False, trace=True))
+        kind, payload = stream.outcomes[0] if failure is None else (b"", b"")
+        return payload if kind == b"T" else b"{}"
+
+    def _task(
+        self, job: dict[str, Any], calls: list[Any], code: bytes | None, *, want: bool, trace: bool = False
+    ) -> Any:
+        return self.child.Task(job["source"], calls, code, want, trace, self.limits["result_bytes"])
+
+    def _reply(self, job: dict[str, Any], call: int, outcome: Any, cpu: float, trace: bytes = b"{}") -> None:
+        """Send one frame. `outcome` is what a child wrote, or the zygote's own word of what became of it."""
+        forged = b"false"
+        if type(outcome) is not bytes:
+            forged = b"true" if outcome.status == "forged" else b"false"
+            outcome = outcome.bytes()
+        if len(outcome) > self.limits["reply_bytes"]:
+            outcome = self.child.failure("overflow", f"reply of {len(outcome)} bytes").bytes()
+        header = b'{"id":%d,"call":%d,"cpu":%.6f,"forged":%s}\n' % (job["id"], call, cpu, forged)
+        self.frames.write_all(self.replies, self.frames.pack(header + outcome + b"\n" + trace))
+
+    def fork(self, task: Any, batch: tuple[dict[str, Any], int] | None = None) -> tuple[Any, Any, float]:
+        """Run one task in a child: what it wrote, what became of the call at which it ended, CPU seconds.
+
+        The second is None when every call has its outcome. The outcomes of a `batch`, a job and the place of the task's
+        first call in it, go to the host as they come.
         """
         nonce = os.urandom(self.supervise.NONCE)
         read, write = os.pipe()
         output = _sink()
-        pid = os.fork()
+        stream = self.supervise.Stream(nonce, len(task.calls))
+        reporter = self.child.Reporter(write, nonce)
+        run, tripwire, confine, calls = self.child.run, self.tripwire, self.confine, len(task.calls)
+        depth = self.recursion.Depth(self.limits["recursion_limit"], below=2)
+        foreign = (read, output, self.requests, self.replies)
+        self.poll.register(read, select.POLLIN)
+        began = time.monotonic()
+        pid = _fork()
         if pid == 0:
             try:
-                os.setpgid(0, 0)
-                os.dup2(output, 1)
-                os.dup2(output, 2)
-                for descriptor in (read, output, self.requests, self.replies):
-                    os.close(descriptor)
-                self.child.run(task, self.child.Reporter(write, nonce), self.tripwire, self.confine)
+                if not self.filtered:
+                    os.setpgid(0, 0)  # so that what it leaves behind can be found
+                _dup2(output, 1)
+                _dup2(output, 2)
+                for descriptor in foreign:
+                    _close(descriptor)
+                confine(calls)
+                run(task, reporter, tripwire, depth)
             finally:
                 os._exit(72)
-        os.close(write)
-        os.close(output)
-        data, verdict = self._listen(pid, read)
-        os.close(read)
-        found = self.supervise.parse(data, nonce)
-        reported = verdict is None and self.supervise.final(found)
-        status, cpu, lingered = self.supervise.reap(pid, kill=verdict is not None, reported=reported)
-        if reported and os.WIFEXITED(status):
-            return cpu, False, found
+        _close(write)
+        verdict = (
+            self._listen(pid, read, stream, began) if batch is None else self._follow(pid, read, stream, began, batch)
+        )
+        status, cpu, lingered = self.supervise.reap(pid, kill=verdict is not None, reported=stream.complete)
+        self.poll.unregister(read)
+        _close(read)
+        _close(output)
+        if not self.filtered:
+            self.supervise.sweep(pid)
+        if stream.complete:
+            return stream, None, cpu
         if lingered:
             verdict = "crashed", "closed its channel and went on"
         verdict = verdict or self.supervise.ended(status, cpu, self.limits["cpu_seconds"])
-        if verdict is None and found is None:
-            return cpu, True, {"outcome": self.child.failure("forged", "bytes that our worker does not write")}
+        if verdict is None and stream.forged:
+            verdict = _FORGED
         if verdict is None:
             verdict = "crashed", f"ended with status {os.WEXITSTATUS(status)} and no result"
-        return cpu, False, {**self.supervise.code_only(found), "outcome": self.child.failure(*verdict)}
+        return stream, self.child.failure(*verdict), cpu
 
-    def _listen(self, pid: int, read: int) -> tuple[bytes, tuple[str, str] | None]:
-        """All that the child writes until it ends, within its time; the second item is why it must be killed."""
-        wall = self.limits["wall_seconds"]
-        started = time.monotonic()
-        deadline, consumed = started + wall, 0.0
-        ceiling = self.limits["reply_bytes"] + 3 * self.limits["request_bytes"]  # an outcome and a compiled program
-        poll = select.poll()
-        poll.register(read, select.POLLIN)
-        poll.register(self.requests, 0)  # only that the host hung up
-        parts = bytearray()
-        while True:
-            left = deadline - time.monotonic()
-            events = poll.poll(int(left * 1000) + 1) if left > 0 else []
+    def _listen(self, pid: int, read: int, stream: Any, began: float) -> tuple[str, str] | None:
+        """Take all that a child writes until it ends, within its time; or why it must be killed.
+
+        Does next to nothing while the child is there: each page that one of the two writes to is copied for it.
+        """
+        poll = self.poll.poll
+        if (events := poll(self.patience)) and len(events) == 1 and events[0][0] == read:
+            data = _read(read, _READ_SIZE)
+            if data and (events := poll(self.patience)) and events == [(read, select.POLLHUP)]:
+                stream.feed(data)
+                stream.close()
+                return None
+        else:
+            data = b""
+        return self._follow(pid, read, stream, began, None, data)
+
+    def _follow(
+        self,
+        pid: int,
+        read: int,
+        stream: Any,
+        began: float,
+        batch: tuple[dict[str, Any], int] | None,
+        data: bytes = b"",
+    ) -> tuple[str, str] | None:
+        """As `_listen`, with an eye on the clock and on every frame. `data` is what has been read already."""
+        limits = self.limits
+        allowance = self.supervise.Allowance(pid, began, limits["wall_seconds"], limits["cpu_seconds"])
+        ceiling = limits["reply_bytes"] + 3 * limits["request_bytes"]  # an outcome and a compiled program
+        stream.feed(data)
+        while not stream.complete and not stream.forged:
+            left = allowance.left()
+            events = self.poll.poll(int(left * 1000) + 1) if left > 0 else []
             if not events:
-                used = self.supervise.cpu_clock(pid)
-                starved = used - consumed > _STARVED * wall and time.monotonic() - started < (_PATIENCE - 0.5) * wall
-                if not starved:
-                    return bytes(parts), ("timeout", f"more than {wall} s of wall clock")
-                deadline, consumed = deadline + wall, used
+                if (verdict := allowance.verdict()) is not None:
+                    return verdict  # type: ignore[no-any-return]
                 continue
-            if any(descriptor == self.requests for descriptor, _ in events):
+            if len(events) > 1 or events[0][0] != read:
                 os.kill(pid, signal.SIGKILL)
                 os._exit(0)
-            data = os.read(read, 1 << 18)
+            data = _read(read, _READ_SIZE)
             if not data:
-                return bytes(parts), None
-            parts += data
-            if len(parts) > ceiling:
-                return b"", ("overflow", f"reply of more than {ceiling} bytes")
+                stream.close()
+                return None
+            known = len(stream.outcomes)
+            stream.feed(data)
+            if batch is not None and len(stream.outcomes) > known:
+                self._pass_on(batch, stream.outcomes, known, allowance.next_call())
+            if stream.pending > ceiling:
+                return "overflow", f"reply of more than {ceiling} bytes"
+        return _FORGED if stream.forged else None
+
+    def _pass_on(self, batch: tuple[dict[str, Any], int], outcomes: list[Any], known: int, cpu: float) -> None:
+        """Send what has come of a batch since `known`, its CPU time in equal parts."""
+        job, at = batch
+        for place in range(known, len(outcomes)):
+            self._reply(job, at + place, outcomes[place][1], cpu / (len(outcomes) - known))
 
 
 def _sink() -> int:
@@ -293,52 +320,10 @@ def _sink() -> int:
     return os.open(os.devnull, os.O_WRONLY)
 
 
-def _drop_root(needed: Sequence[str]) -> None:
-    """Become nobody, where root can and nobody could still read what is needed, the standard library first of all."""
-    if os.geteuid() != 0:
-        return
-    os.setgroups([])
-    os.setegid(65534)
-    os.seteuid(65534)
-    effective = os.access in os.supports_effective_ids
-    readable = all(os.access(path, os.R_OK, effective_ids=effective) for path in needed)
-    os.seteuid(0)
-    os.setegid(0)
-    if readable:
-        os.setgid(65534)
-        os.setuid(65534)
-
-
-def _die_with_parent() -> Any:
-    """Ask the kernel to kill this process with its parent; the C library, None where it has no prctl."""
-    import ctypes
-
-    libc = ctypes.CDLL(None, use_errno=True)
-    _forget(("ctypes", "_ctypes"))
-    if not hasattr(libc, "prctl"):
-        return None
-    libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-    return libc
-
-
-def _warm_up(child_module: Any) -> None:
-    """Import what programs import, run the encoder once, then keep the collector off all that exists."""
-    import gc
-
-    for name in _WARM:
-        importlib.import_module(name)
-    digits = sys.get_int_max_str_digits()
-    child_module.split_call("f(1, a=[2])")
-    child_module.value_outcome([{"a": (1, 2.5, None)}, {3}], 1 << 20)
-    child_module.error_outcome(ValueError("x"), 1 << 20)
-    sys.set_int_max_str_digits(digits)
-    gc.collect()
-    gc.freeze()
-
-
 def main() -> None:
     """Take the channel away from stdin and stdout, then serve."""
     requests, replies = os.dup(0), os.dup(1)
+    os.environ.pop("LD_BIND_NOW", None)
     nothing, write = os.pipe()
     os.close(write)
     os.dup2(nothing, 0)

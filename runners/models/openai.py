@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 OFFICIAL = "https://api.openai.com/v1"
 CONNECT_SECONDS = 15.0
 NO_KEY = "no-key"
+MAX_TOKENS = 10**12
+"""A token count from here on is no count."""
 _OVERLOAD = frozenset({429, 503, 529})
 _TRANSIENT = frozenset({408, 409, 425, 500, 502, 504, 520, 521, 522, 523, 524})
 _OVERFLOW_WORDS = ("context_length_exceeded", "exceed_context_size", "maximum context length", "context window")
@@ -87,7 +89,10 @@ class OpenAIModel:
             if finish is None:
                 raise self._named(error) from None
             return Completion(text="", finish_reason=finish, model=self._model)
-        except ValueError as error:  # a body that is no JSON, or JSON of another shape
+        except (
+            ValueError,
+            RecursionError,
+        ) as error:  # a body that is no JSON, or JSON of another shape or of great depth
             raise TransientError(
                 f"{self._where()} sent no readable reply ({clean(str(error), self._secrets)})"
             ) from None
@@ -122,18 +127,27 @@ class OpenAIModel:
         choice: Any = choices[0] if isinstance(choices, list) and choices else None
         message = getattr(choice, "message", None)
         if message is None:
-            raise TransientError(f"{self._where()} sent a reply without choices")
+            raise TransientError(f"{self._where()} sent a reply without choices{self._why(reply)}")
         refusal = getattr(message, "refusal", None)
-        content = getattr(message, "content", None)
+        said = _said(message)
+        if said is None:
+            raise TransientError(f"{self._where()} sent a message that is no text")
+        text, thought = said
         finish = getattr(choice, "finish_reason", None)
         return Completion(
-            text=content if isinstance(content, str) else refusal if isinstance(refusal, str) else "",
-            reasoning=_reasoning(message),
+            text=text or (refusal if isinstance(refusal, str) else ""),
+            reasoning=_reasoning(message) or thought,
             finish_reason="refusal" if isinstance(refusal, str) and refusal else _text_or_none(finish),
             model=_text_or_none(getattr(reply, "model", None)),
             usage=_usage(getattr(reply, "usage", None)),
             latency_ms=round(latency_ms, 1),
         )
+
+    def _why(self, reply: object) -> str:
+        """What a reply that is an error with status 200 (as some gateways send it) says, for a message."""
+        error = getattr(reply, "error", None)
+        message = error.get("message") if isinstance(error, dict) else error
+        return f": {clean(message, self._secrets)}" if isinstance(message, str) and message.strip() else ""
 
     def _where(self) -> str:
         return f"{self._model} at {self._base_url}"
@@ -249,6 +263,27 @@ def _seconds_until(date: str) -> float:
         return float("nan")
 
 
+def _said(message: Any) -> tuple[str, str | None] | None:
+    """Text and thinking of a message's content: a string, nothing, or a list of typed parts; None for anything else."""
+    content = getattr(message, "content", None)
+    if content is None and not isinstance(message, str | list):
+        return "", None
+    if isinstance(content, str):
+        return content, None
+    if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
+        return None
+    texts = [part["text"] for part in content if isinstance(part.get("text"), str)]
+    thoughts = [text for part in content if part.get("type") == "thinking" for text in _texts(part.get("thinking"))]
+    return "".join(texts), "".join(thoughts) or None
+
+
+def _texts(thinking: Any) -> list[str]:
+    """The texts of a thinking part: itself one, or a list of text parts."""
+    parts = thinking if isinstance(thinking, list) else [thinking]
+    found = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    return [text for text in found if isinstance(text, str)]
+
+
 def _reasoning(message: Any) -> str | None:
     """Thinking that a server sends beside the answer: `reasoning_content` (DeepSeek, vLLM, llama.cpp) or `reasoning`."""
     for name in ("reasoning_content", "reasoning"):
@@ -259,7 +294,10 @@ def _reasoning(message: Any) -> str | None:
 
 
 def _usage(usage: Any) -> dict[str, int | None]:
-    """Token counts under one naming: input, output, cached (of the input), reasoning (of the output)."""
+    """Token counts under one naming: input, output, cached (of the input), reasoning (of the output).
+
+    What is no count (a text, a boolean, a negative number, more than there can be) is unknown.
+    """
     if usage is None:
         return {}
     prompt, completion = (
@@ -272,7 +310,7 @@ def _usage(usage: Any) -> dict[str, int | None]:
         "cached": getattr(prompt, "cached_tokens", None),
         "reasoning": getattr(completion, "reasoning_tokens", None),
     }
-    return {name: count if isinstance(count, int) else None for name, count in found.items()}
+    return {name: count if type(count) is int and 0 <= count < MAX_TOKENS else None for name, count in found.items()}
 
 
 def _text_or_none(value: Any) -> str | None:

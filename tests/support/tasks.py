@@ -55,6 +55,7 @@ def write_set(
     files = {
         "programs.jsonl": codec.write_jsonl(folder / "programs.jsonl", [program(n) for n in range(programs)]),
         "cases.jsonl": codec.write_jsonl(folder / "cases.jsonl", chosen),
+        "rejections.jsonl": codec.write_jsonl(folder / "rejections.jsonl", []),
     }
     manifest = Manifest(
         name="demo",

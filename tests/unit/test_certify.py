@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from exe.certify import case_id, certify
+from exe.certify import AGAIN, case_id, certify
 from exe.errors import IsolationError
 from exe.records import Call, Case, Job, Origin, Outcome, Program, Rejection
 from exe.sandbox.host import Limits, Sandbox
@@ -105,14 +105,20 @@ def answers(*plains: Any, **fields: Any) -> list[Outcome]:
 
 
 class Recorded:
-    def __init__(self, outcomes: list[Outcome]) -> None:
+    """Answers the first job with `outcomes`; a later one, which asks again, with `again` or else with the first of them."""
+
+    def __init__(self, outcomes: list[Outcome], again: list[Outcome] | None = None) -> None:
         self.outcomes = tuple(outcomes)
+        self.again = again
         self.jobs: list[Job] = []
 
     def __call__(self, jobs: Iterable[Job]) -> Iterator[tuple[Outcome, ...]]:
         for job in jobs:
             self.jobs.append(job)
-            yield self.outcomes
+            if len(self.jobs) == 1:
+                yield self.outcomes
+            else:
+                yield tuple(self.again or self.outcomes[:1] * len(job.calls))
 
 
 def test_the_second_run_is_reversed_and_the_first_is_traced() -> None:
@@ -120,7 +126,41 @@ def test_the_second_run_is_reversed_and_the_first_is_traced() -> None:
     cases = certify(program(""), calls("f(1)", "f(2)", "f(3)"), first, second)
     assert [case.expected for case in cases if isinstance(case, Case)] == [{"value": 1}, {"value": 2}, {"value": 3}]
     assert (first.jobs[0].calls, first.jobs[0].trace) == (("f(1)", "f(2)", "f(3)"), True)
-    assert second.jobs[0].calls == ("f(3)", "f(2)", "f(1)")
+    assert [(job.calls, job.batch) for job in second.jobs] == [(("f(3)", "f(2)", "f(1)"), True)]
+    assert not first.jobs[0].batch
+
+
+def test_what_a_batch_does_not_confirm_is_run_again_by_itself() -> None:
+    first = Recorded(answers(1, 2, 3))
+    second = Recorded(answers(3, 9, 1), again=answers(2) * AGAIN)
+    cases = certify(program(""), calls("f(1)", "f(2)", "f(3)"), first, second)
+    assert [case.expected for case in cases if isinstance(case, Case)] == [{"value": 1}, {"value": 2}, {"value": 3}]
+    assert (second.jobs[1].calls, second.jobs[1].batch) == (("f(2)",) * AGAIN, False)
+
+
+def test_then_every_run_must_agree() -> None:
+    second = Recorded(answers(9), again=[*answers(1), *answers(8), *answers(1)])
+    (rejection,) = certify(program(""), calls("f(1)"), Recorded(answers(1)), second)
+    assert isinstance(rejection, Rejection)
+    assert (rejection.reason, rejection.detail) == ("nondeterministic", '{"value":1} | {"value":8}')
+
+
+def test_a_call_without_an_outcome_is_not_run_again() -> None:
+    second = Recorded(answers(1))
+    certify(program(""), calls("f(1)"), Recorded([Outcome(status="timeout")]), second)
+    assert len(second.jobs) == 1
+
+
+LEAKS = (
+    "import collections\nkept = collections.__dict__.setdefault('kept', [])\n"
+    "def f(n):\n    kept.append(n)\n    return len(kept)\n"
+)
+
+
+def test_state_that_other_calls_would_find_does_not_spoil_a_stable_result(pair: tuple[Sandbox, Sandbox]) -> None:
+    """In the batch each call sees those before it; by itself each is 1, which is the truth."""
+    found = run(pair, LEAKS, "f(1)", "f(2)", "f(3)")
+    assert [case.expected for case in found if isinstance(case, Case)] == [{"value": 1}] * 3
 
 
 @pytest.mark.parametrize(

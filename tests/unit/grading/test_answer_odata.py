@@ -59,6 +59,15 @@ VALUES = [
     ("**Final answer:** 'a: b'", "a: b", ("bare value", "prose", "python literal")),
     ("It gives\n```\n[3]\n```", [3], ("bare value", "fence", "prose")),
     ("<think>hm</think>\n[3]", [3], ("bare value", "reasoning")),
+    ("So the answer: 5.", 5, ("bare value", "prose")),
+    ("The output is [1, 2].", [1, 2], ("bare value", "prose")),
+    ("**Answer:** **'a.'**", "a.", ("bare value", "prose", "python literal")),
+    ("So \\boxed{[3]}.", [3], ("bare value", "prose")),
+    ('So \\boxed{\\{"value": 3\\}}, not {"value": 4}', 3, ("prose",)),
+    ('"{\\"value\\": 3}"', 3, ("encoded twice",)),
+    ('{"value": 3, "explanation": "it is"}', 3, ("comments",)),
+    ("{“value”: “x”}", "x", ("typographic quotes",)),
+    ("[3]</s>", [3], ("bare value",)),
 ]
 
 
@@ -101,7 +110,7 @@ UNPARSEABLE = [
     ('raise ValueError("bad")', "no answer object in the text"),
     ("ValueError", "no answer object in the text"),
     ("1, 2", "no answer object in the text"),
-    ("So the answer: 5.", "no answer object in the text"),
+    ("So the answer: 5..", "no answer object in the text"),
     ("Answer: 'a', since the output: 'b'", "no answer object in the text"),
     ('Take x = {"a": {"value": 1}} there', "no answer object in the text"),
     ("```\n[1]\n```\nversus\n```\n[2]\n```\nwho knows", "no answer object in the text"),

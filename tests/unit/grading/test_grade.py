@@ -158,6 +158,8 @@ ENDINGS = [
     ('{"value": 5}\nNow, for', "length", "correct", None),
     ('{"value": 5}', "FinishReason.MAX_TOKENS", "correct", None),
     ("5", "length", "truncated", "length, within the answer"),
+    ("The answer is 5.", "length", "truncated", "length, within the answer"),
+    ("The answer is: \\boxed{5}", "length", "correct", None),
     ("", "context_overflow", "truncated", "context overflow, empty"),
     ('{"value": 5}', "content_filter", "refused", "content filter"),
     ('{"value": 5}', "content-filter", "refused", "content filter"),

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import email.utils
 import importlib.util
+import json
 import logging
 import time
 from typing import Any
 
 import pytest
 
+from exe import codec
 from exe.errors import AuthError, ModelError, ModelUnavailable, RequestError, TransientError, UsageError
 from exe.records import Completion
 from runners.models import open_model
@@ -213,3 +215,69 @@ def test_a_missing_sdk_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
     with pytest.raises(ModelUnavailable, match=r"execution-eval\[openai\]"):
         open_model("openai:m1")
+
+
+STRANGE_USAGE: list[Any] = [
+    "none",
+    [1],
+    {},
+    {"prompt_tokens": True, "completion_tokens": False},
+    {"prompt_tokens": -1, "completion_tokens": 1.5},
+    {"prompt_tokens": "5", "completion_tokens": None},
+    {"prompt_tokens": 10**40, "completion_tokens": [3]},
+]
+
+
+@pytest.mark.parametrize("usage", STRANGE_USAGE, ids=str)
+def test_what_is_no_count_is_unknown(usage: Any) -> None:
+    body = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "1"}}], "usage": usage}
+    found, _ = answered(Reply(body=json.dumps(body).encode()))
+    assert {name: found.usage.get(name) for name in ("input", "output")} == {"input": None, "output": None}
+    assert codec.from_json(Completion, json.loads(codec.dump_line(found)), "completion") == found
+
+
+CONTENTS: list[tuple[dict[str, Any], str, str | None]] = [
+    ({"content": None}, "", None),
+    ({}, "", None),
+    ({"content": [{"type": "text", "text": '{"value"'}, {"type": "text", "text": ": 1}"}]}, '{"value": 1}', None),
+    (
+        {
+            "content": [
+                {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
+                {"type": "text", "text": "1"},
+            ]
+        },
+        "1",
+        "hm",
+    ),
+    ({"content": [{"type": "thinking", "thinking": "hm"}]}, "", "hm"),
+    (
+        {"content": None, "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "1"}}]},
+        "",
+        None,
+    ),
+]
+
+
+@pytest.mark.parametrize(("message", "text", "reasoning"), CONTENTS)
+def test_content_is_text_or_parts(message: dict[str, Any], text: str, reasoning: str | None) -> None:
+    body = {"choices": [{"index": 0, "message": {"role": "assistant", **message}, "finish_reason": "stop"}]}
+    found, _ = answered(Reply(body=json.dumps(body).encode()))
+    assert (found.text, found.reasoning) == (text, reasoning)
+
+
+@pytest.mark.parametrize("message", ["hello", ["a"], {"content": 10}, {"content": ["a"]}, {"content": {"text": "1"}}])
+def test_a_message_that_is_no_text_is_no_verdict_on_the_model(message: Any) -> None:
+    body = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+    with pytest.raises(TransientError, match="no text"):
+        answered(Reply(body=json.dumps(body).encode()))
+
+
+def test_a_body_nested_without_end_is_unreadable() -> None:
+    with pytest.raises(TransientError, match="no readable reply"):
+        answered(Reply(body=b"[" * 100_000))
+
+
+def test_an_error_with_status_200_is_quoted() -> None:
+    with pytest.raises(TransientError, match="without choices: out of credit"):
+        answered(Reply(body=b'{"error": {"message": "out of credit", "code": 402}}'))

@@ -36,6 +36,12 @@ def answer(program: seccomp.Filter, arch: int, number: int, *arguments: int) -> 
                 raise AssertionError(f"no such instruction: {code:#x}")
 
 
+def both(machine: str, number: int, *arguments: int) -> int:
+    """What a child is answered: the stricter of the zygote's filter, which it has inherited, and of its own."""
+    answers = [answer(seccomp.assemble(zygote, machine), ARCH[machine], number, *arguments) for zygote in (True, False)]
+    return KILL if KILL in answers else next((found for found in answers if found != ALLOW), ALLOW)
+
+
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 @pytest.mark.parametrize(
     ("name", "arguments", "zygote", "child"),
@@ -67,16 +73,14 @@ def answer(program: seccomp.Filter, arch: int, number: int, *arguments: int) -> 
 def test_answers(machine: str, name: str, arguments: tuple[int, ...], zygote: int, child: int) -> None:
     number = seccomp.NUMBERS[name][seccomp.ARCHITECTURES[machine][1]]
     assert number is not None
-    for is_zygote, wanted in ((True, zygote), (False, child)):
-        program = seccomp.assemble(is_zygote, machine)
-        assert answer(program, ARCH[machine], number, *arguments) == wanted
+    assert answer(seccomp.assemble(True, machine), ARCH[machine], number, *arguments) == zygote
+    assert both(machine, number, *arguments) == child
 
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
-@pytest.mark.parametrize("is_zygote", [True, False])
-def test_every_other_call_is_refused(machine: str, is_zygote: bool) -> None:
+def test_every_other_call_is_refused(machine: str) -> None:
     column = seccomp.ARCHITECTURES[machine][1]
-    program = seccomp.assemble(is_zygote, machine)
+    program = seccomp.assemble(zygote=True, machine=machine)
     known = {numbers[column] for numbers in seccomp.NUMBERS.values()}
     for number in set(range(600)) - known:
         assert answer(program, ARCH[machine], number) == EPERM, number
@@ -88,6 +92,16 @@ def test_foreign_entries_kill() -> None:
     assert answer(program, 0x40000003, 1) == KILL  # i386
     assert answer(program, ARCH["x86_64"], 0x40000000) == KILL  # x32
     assert answer(seccomp.assemble(zygote=False, machine="aarch64"), ARCH["x86_64"], 64) == KILL
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_the_second_filter_only_takes_away(machine: str) -> None:
+    """It is loaded for every call, so it must stay short; and it must know each call that it leaves to the first."""
+    assert len(seccomp.assemble(zygote=False, machine=machine).code) < 120
+    for name, numbers in seccomp.NUMBERS.items():
+        number = numbers[seccomp.ARCHITECTURES[machine][1]]
+        if number is not None and answer(seccomp.assemble(True, machine), ARCH[machine], number) == EPERM:
+            assert both(machine, number) != ALLOW, name
 
 
 def test_conditional_jumps_fit_their_byte() -> None:
