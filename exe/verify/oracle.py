@@ -78,12 +78,22 @@ def verify(tasks: TaskSet, found: Mapping[Key, Original | Unavailable], bench: B
             bench.done()
     projects = {key: read_project(one.package) for key, one in found.items() if isinstance(one, Original)}
     checks: list[FunctionCheck] = []
-    with ThreadPoolExecutor(max_workers=bench.workers) as pool:
+    with _pool(bench.workers) as pool:
         for group in pool.map(lambda group: _module(group, found, programs, bench), _by_module(listed)):
             for task, cases in group:
                 checks.append(_function(task, cases, projects.get(_key(task.program))))
     checks.sort(key=lambda one: (one.package, one.version, one.module, one.qualname, one.program))
     return Report(name=tasks.name, functions=tuple(checks), dropped_before=_dropped_before(tasks))
+
+
+@contextlib.contextmanager
+def _pool(workers: int) -> Iterator[ThreadPoolExecutor]:
+    """Threads that take up nothing more once the block is left by an exception, Ctrl-C above all."""
+    pool = ThreadPoolExecutor(max_workers=workers)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _key(program: Program) -> Key:
