@@ -74,10 +74,6 @@ class Project:
         self._read[name] = module
         return module
 
-    def has_submodules(self, name: str) -> bool:
-        """Whether a package has modules of its own."""
-        return any(other.startswith(f"{name}.") for other in self._files)
-
     def absent(self, name: str) -> bool:
         """Whether importing a module is known to fail: neither files nor a locked package of its top-level name are there.
 

@@ -112,6 +112,11 @@ class UnitReading:
         return frozenset(uses)
 
     @cached_property
+    def attribute_names(self) -> frozenset[str]:
+        """Every attribute name in the unit's text."""
+        return frozenset(node.attr for node in ast.walk(self.unit.node) if isinstance(node, ast.Attribute))
+
+    @cached_property
     def shows_module(self) -> bool:
         """Whether the module of a class can become text here."""
         start, end = self.unit.module.lines.span(self.unit.node)

@@ -137,6 +137,7 @@ class _Closure:
         while self._queue or self._work:
             self._drain()
             self._subclasses()
+            self._submodules()
 
     def _drain(self) -> None:
         while self._queue or self._work:
@@ -188,6 +189,21 @@ class _Closure:
                         node = self.timeline.units[position].node
                         if isinstance(node, ast.ClassDef):
                             self.need(Slot(self.timeline.units[position].module.name, node.name))
+
+    def _submodules(self) -> None:
+        """Loaded modules of a package that is used as a value, where an attribute of that name is asked for."""
+        packages = [module for module in self.namespaces if self.slicer.project.table(module.name).module.is_package]
+        if not packages:
+            return
+        asked: set[str] = set()
+        for position in self.selected:
+            asked |= self.slicer.reading(self.timeline.units[position]).attribute_names
+        for module in packages:
+            for loaded in self.timeline.loaded:
+                parent, _, last = loaded.rpartition(".")
+                if parent == module.name and last in asked and last not in self.namespaces[module]:
+                    self.namespaces[module][last] = ModuleRef(loaded)
+                    self.need(ModuleRef(loaded))
 
     def _binders(self, slot: Slot) -> list[int]:
         if slot.module not in self.timeline.loaded:
