@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -15,6 +15,7 @@ from exe.analysis.scopes import Reading, Use
 from exe.analysis.targets import Builtin, Foreign, Missing, ModuleRef, Slot, Target
 from exe.analysis.units import Unit, lookup_in
 from exe.inline.changes import chain_root
+from exe.inline.deadstores import dead_stores
 from exe.inline.dynamic import Hazard, hazard, piece_key
 from exe.inline.effects import Effects
 from exe.inline.modulenames import tells
@@ -22,6 +23,9 @@ from exe.inline.namespaces import member_names
 from exe.inline.order import Timeline
 from exe.inline.reading import Reader, Resolved, UnitReading, there
 from exe.inline.result import Refused
+
+_ROUNDS: Final = 5
+"""How often the closure is taken anew: annotations turn out to be read, earlier definitions to be dead."""
 
 RELATED: Final = {"copy": ("copyreg",), "pickle": ("copyreg",)}
 """Standard-library modules whose state shows through another one."""
@@ -99,26 +103,37 @@ class Slicer(Reader):
 
     # ---- closure ----------------------------------------------------------------------------------------------------
 
-    def close(self, entry: Slot, roots: Iterable[Slot], reads_annotations: bool = False) -> Slice:
+    def close(self, entry: Slot, roots: Iterable[Slot]) -> Slice:
         """The slice for an entry and further roots. Raises Refused."""
-        closure = _Closure(self, reads_annotations)
-        for slot in (entry, *roots):
-            closure.need(slot)
-        closure.run()
-        readings = [self.reading(self.timeline.units[position]) for position in sorted(closure.selected)]
-        found = any(reading.reads_annotations for reading in readings)
-        if found and not reads_annotations:
-            return self.close(entry, roots, reads_annotations=True)
+        reads_annotations = False
+        excluded: set[int] = set()
+        for _ in range(_ROUNDS):
+            closure = _Closure(self, reads_annotations, excluded)
+            for slot in (entry, *roots):
+                closure.need(slot)
+            closure.run()
+            readings = [self.reading(self.timeline.units[position]) for position in sorted(closure.selected)]
+            found = any(reading.reads_annotations for reading in readings)
+            dead = dead_stores(self.timeline, closure.selected, self._reading_at, closure.touches)
+            if found == reads_annotations and not dead:
+                break
+            reads_annotations = found or reads_annotations
+            excluded |= dead
         late = sorted(closure.late)
         return Slice(self.timeline, entry, readings, closure.foreign, late, found, self, closure.namespaces)
 
+    def _reading_at(self, position: int) -> UnitReading | None:
+        unit = self.timeline.units[position]
+        return None if isinstance(unit.node, ast.Import | ast.ImportFrom) else self.reading(unit)
+
 
 class _Closure:
-    def __init__(self, slicer: Slicer, reads_annotations: bool) -> None:
+    def __init__(self, slicer: Slicer, reads_annotations: bool, excluded: Set[int] = frozenset()) -> None:
         self.slicer = slicer
         self.timeline = slicer.timeline
         self.reads_annotations = reads_annotations
         self.selected: set[int] = set()
+        self.excluded = excluded
         self.foreign: dict[Foreign, None] = {}
         self.late: set[str] = set()
         self.namespaces: dict[ModuleRef, dict[str, Target]] = {}
@@ -131,6 +146,10 @@ class _Closure:
         if wanted not in self._seen:
             self._seen.add(wanted)
             self._queue.append(wanted)
+
+    def touches(self, position: int) -> bool:
+        """Whether a unit changes something that is needed, apart from what it binds."""
+        return any(touched in self._seen for touched in touched_by(self.slicer.project, self.timeline.units[position]))
 
     def run(self) -> None:
         """Follows needs until there are no more."""
@@ -175,7 +194,7 @@ class _Closure:
             members[name] = target
 
     def _add(self, position: int) -> None:
-        if position not in self.selected:
+        if position not in self.selected and position not in self.excluded:
             self.selected.add(position)
             self._work.append(position)
 
