@@ -181,6 +181,9 @@ class Reader:
         table = self.project.table(slot.module)
         if slot.name in table.declared:
             return True
+        if slot in self.timeline.written:
+            self._depends = True
+            return True
         if len(table.binders[slot.name]) == 1:
             return False
         self._depends = True
