@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Final
 
 from exe.analysis import static
-from exe.analysis.imports import Imported
+from exe.analysis.imports import Imported, star_source
 from exe.analysis.project import Project
 from exe.analysis.scopes import Reading, Use
 from exe.analysis.targets import Builtin, Foreign, Missing, ModuleRef, Slot, Target
@@ -54,6 +54,10 @@ class Slice:
         """Whether the module of a class can become text in the program."""
         return any(reading.shows_module for reading in self.readings) or any(map(tells, self.foreign))
 
+    def star_gives(self, unit: Unit, name: str) -> bool:
+        """Whether an import gives a name: a star import in a circle gives only what is bound by then."""
+        return self.slicer.star_gives(unit, name)
+
     def resolve_import(self, imported: Imported) -> Target:
         """What an import gives on this timeline."""
         return self.slicer.import_target(imported.module, imported.attribute)
@@ -73,6 +77,15 @@ class Slicer(Reader):
             if alias in found:
                 found[original] = sorted({*found.get(original, ()), *found[alias]})
         return found
+
+    def star_gives(self, unit: Unit, name: str) -> bool:
+        """Whether an import gives a name: a star import in a circle gives only what is bound by then."""
+        imported = unit.binds[name]
+        if imported is None or star_source(unit.module, unit.node) is None:
+            return True
+        target = self.import_target(imported.module, imported.attribute)
+        binders = self.timeline.binders.get(target) if isinstance(target, Slot) else None
+        return binders is None or binders[0] < self.timeline.position[unit]
 
     def _aliases(self) -> list[tuple[Slot, Slot]]:
         """(alias, original) of the globals that stand for (a part of) another one, later ones first."""
@@ -234,6 +247,8 @@ class _Closure:
                 return []
             raise Refused("unbound-name", f"{slot.module}.{slot.name}")
         if len(positions) > 1:
+            given = [one for one in positions if self.slicer.star_gives(self.timeline.units[one], slot.name)]
+            positions = given or positions
             real = [one for one in positions if not self._overload(self.timeline.units[one])]
             return real or positions
         return positions

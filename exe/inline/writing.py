@@ -266,7 +266,7 @@ class UnitWriter:
         module = self.unit.module.name
         for bound, imported in self.unit.binds.items():
             name = self.naming.emitted.get(Slot(module, bound))
-            if name is None or imported is None:
+            if name is None or imported is None or not self.slice.star_gives(self.unit, bound):
                 continue
             target = self.slice.resolve_import(imported)
             if isinstance(target, Foreign):
