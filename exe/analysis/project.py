@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from exe.analysis import static, stdlib
+from exe.analysis.definitions import defined
 from exe.analysis.exports import declared_names
 from exe.analysis.imports import Imported, ImportedName
 from exe.analysis.modules import Function, Module, module_functions, module_name
@@ -73,10 +74,6 @@ class Project:
         module = Module(name, path, package, is_package)
         self._read[name] = module
         return module
-
-    def has_submodules(self, name: str) -> bool:
-        """Whether a package has modules of its own."""
-        return any(other.startswith(f"{name}.") for other in self._files)
 
     def absent(self, name: str) -> bool:
         """Whether importing a module is known to fail: neither files nor a locked package of its top-level name are there.
@@ -327,7 +324,7 @@ class Project:
             found = Foreign(BACKPORT, rest.pop(0), False) if backport else self.attribute(found, rest.pop(0))
         match found:
             case Slot():
-                return self._defined(found, rest)
+                return defined(self.table(found.module), found.name, rest)
             case ModuleRef(name=name):
                 return Unresolved(name, "a module, not a definition")
             case Foreign():
@@ -347,47 +344,6 @@ class Project:
                 return Foreign(BACKPORT, hop.attribute, False)
             module, name = hop.module, hop.attribute
         return None
-
-    def _defined(self, slot: Slot, rest: list[str]) -> Defined | Unresolved:
-        qualname = ".".join([slot.name, *rest])
-        units = self.table(slot.module).binders.get(slot.name)
-        if not units:
-            return Unresolved(f"{slot.module}:{qualname}", "bound by a function only")
-        node = _binding(units[-1].node, slot.name)
-        for name in rest:
-            if not isinstance(node, ast.ClassDef):
-                return Unresolved(f"{slot.module}:{qualname}", "an attribute of something that is no class")
-            inner = [child for child in node.body if name in _bound_names(child)]
-            if not inner:
-                return Unresolved(f"{slot.module}:{qualname}", "not defined in the class body")
-            node = inner[-1]
-        return Defined(slot.module, qualname, node)
-
-
-def _bound_names(node: ast.stmt) -> set[str]:
-    match node:
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            return {name}
-        case ast.Assign(targets=targets):
-            return {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
-        case ast.AnnAssign(target=ast.Name(id=name)) | ast.AugAssign(target=ast.Name(id=name)):
-            return {name}
-        case _:
-            return set()
-
-
-def _binding(node: ast.stmt, name: str) -> ast.stmt:
-    """The statement inside a block that binds a name last, the block itself where there is none."""
-    best = node
-    stack: list[ast.AST] = [node]
-    while stack:
-        current = stack.pop()
-        if isinstance(current, ast.stmt) and name in _bound_names(current):
-            if best is node or current.lineno > best.lineno:
-                best = current
-        elif not isinstance(current, ast.expr | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            stack.extend(ast.iter_child_nodes(current))
-    return best
 
 
 def read_project(package: Package) -> Project:

@@ -127,14 +127,24 @@ class TableBuilder:
                 with suppress(_Stop):
                     self.block(node.body, guarded=True)
             case ast.Raise():
-                if guarded:
-                    raise _Stop
-                self.table.loads = False
-                self.table.raises = True
+                self.raise_(guarded)
+            case ast.Assert(test=test):
+                value = static.evaluate(test, self.lookup)
+                if value is static.UNKNOWN:
+                    self.add(node)
+                elif not value:
+                    self.raise_(guarded)
             case ast.Pass():
                 pass
             case _:
                 self.add(node)
+
+    def raise_(self, guarded: bool) -> None:
+        """A statement that raises whatever else is there: a `raise`, an assertion that is settled to be false."""
+        if guarded:
+            raise _Stop
+        self.table.loads = False
+        self.table.raises = True
 
     def _suppresses(self, manager: ast.Call) -> bool:
         """`with suppress(ImportError):` is a try block in other words."""

@@ -1,8 +1,10 @@
 """A module used as a value (`getattr(mod, name)`, `self.utils = mod`) becomes an object with the module's names.
 
 It is made right behind the last statement of the module, when its names have the values that others see. It is a
-`types.ModuleType`, since what that says of a name that it does not have shows in messages. Not every module can be one: the functions of a module that rebind its globals would change the object too, a package has its
-submodules as attributes, and what is bound only under a condition may not be there.
+`types.ModuleType`, since what that says of a name that it does not have shows in messages. A package has its loaded
+submodules as attributes as well: those whose name the program asks for as an attribute of anything. Not every module can
+be one: functions that rebind the module's globals would change the object too, and what is bound only under a condition
+may not be there.
 """
 
 from __future__ import annotations
@@ -31,11 +33,7 @@ _SURE: Final = (
 
 def member_names(project: Project, module: str) -> list[str]:
     """The names that the object for a module has, in the order of their binding. Raises Refused (module-escapes)."""
-    found = project.find(module)
-    assert found is not None, module
     table = project.table(module)
-    if found.is_package and project.has_submodules(module):
-        raise Refused("module-escapes", f"{module} is a package with modules of its own")
     if table.declared:
         raise Refused("module-escapes", f"functions of {module} rebind {', '.join(sorted(table.declared)[:3])}")
     if table.missing_stars or "__getattr__" in table.binders:

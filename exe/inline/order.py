@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import ast
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from exe.analysis import static
 from exe.analysis.project import Project
 from exe.analysis.targets import Slot
 from exe.analysis.units import Unit
+from exe.inline.changes import immediate
 
 
 @dataclass(eq=False)
@@ -21,6 +24,7 @@ class Timeline:
     loaded: dict[str, None] = field(default_factory=dict)
     binders: dict[Slot, list[int]] = field(default_factory=dict)
     last: dict[str, int] = field(default_factory=dict)  # module → position of its last unit
+    written: set[Slot] = field(default_factory=set)  # globals that another module assigns: `mod.name = …` at its top
     eager: int = 0  # how many modules the import of the entry alone loads
     cache: dict[str, object] = field(default_factory=dict)
 
@@ -43,7 +47,35 @@ def simulate(
         timeline.last[unit.module.name] = position
         for bound in unit.binds:
             timeline.binders.setdefault(Slot(unit.module.name, bound), []).append(position)
+        timeline.written.update(written_by(project, unit))
     return timeline
+
+
+def written_by(project: Project, unit: Unit) -> tuple[Slot, ...]:
+    """Globals of other modules that a unit assigns as attributes; computed once a project."""
+    cache: dict[Unit, tuple[Slot, ...]] = project.cache.setdefault("written", {})
+    found = cache.get(unit)
+    if found is None:
+        slots: list[Slot] = []
+        for text in _assigned_attributes(unit):
+            target = project.dotted(unit.module.name, text)
+            if isinstance(target, Slot) and target.module != unit.module.name:
+                slots.append(target)
+        found = cache[unit] = tuple(slots)
+    return found
+
+
+def _assigned_attributes(unit: Unit) -> Iterator[str]:
+    """Dotted texts of the attributes that a statement assigns when it runs."""
+    if isinstance(
+        unit.node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom | ast.Expr
+    ):
+        return
+    for node in immediate(unit.node):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del):
+            text = static.dotted(node)
+            if text is not None:
+                yield text
 
 
 class _Run:

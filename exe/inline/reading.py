@@ -112,6 +112,11 @@ class UnitReading:
         return frozenset(uses)
 
     @cached_property
+    def attribute_names(self) -> frozenset[str]:
+        """Every attribute name in the unit's text."""
+        return frozenset(node.attr for node in ast.walk(self.unit.node) if isinstance(node, ast.Attribute))
+
+    @cached_property
     def shows_module(self) -> bool:
         """Whether the module of a class can become text here."""
         start, end = self.unit.module.lines.span(self.unit.node)
@@ -175,6 +180,9 @@ class Reader:
     def _rebound(self, slot: Slot, importer: Slot) -> bool:
         table = self.project.table(slot.module)
         if slot.name in table.declared:
+            return True
+        if slot in self.timeline.written:
+            self._depends = True
             return True
         if len(table.binders[slot.name]) == 1:
             return False

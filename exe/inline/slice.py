@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from exe.analysis import static
-from exe.analysis.imports import Imported
+from exe.analysis.imports import Imported, star_source
 from exe.analysis.project import Project
 from exe.analysis.scopes import Reading, Use
 from exe.analysis.targets import Builtin, Foreign, Missing, ModuleRef, Slot, Target
 from exe.analysis.units import Unit, lookup_in
 from exe.inline.changes import chain_root
+from exe.inline.deadstores import dead_stores
 from exe.inline.dynamic import Hazard, hazard, piece_key
 from exe.inline.effects import Effects
 from exe.inline.modulenames import tells
@@ -22,6 +23,9 @@ from exe.inline.namespaces import member_names
 from exe.inline.order import Timeline
 from exe.inline.reading import Reader, Resolved, UnitReading, there
 from exe.inline.result import Refused
+
+_ROUNDS: Final = 5
+"""How often the closure is taken anew: annotations turn out to be read, earlier definitions to be dead."""
 
 RELATED: Final = {"copy": ("copyreg",), "pickle": ("copyreg",)}
 """Standard-library modules whose state shows through another one."""
@@ -50,6 +54,10 @@ class Slice:
         """Whether the module of a class can become text in the program."""
         return any(reading.shows_module for reading in self.readings) or any(map(tells, self.foreign))
 
+    def star_gives(self, unit: Unit, name: str) -> bool:
+        """Whether an import gives a name: a star import in a circle gives only what is bound by then."""
+        return self.slicer.star_gives(unit, name)
+
     def resolve_import(self, imported: Imported) -> Target:
         """What an import gives on this timeline."""
         return self.slicer.import_target(imported.module, imported.attribute)
@@ -69,6 +77,15 @@ class Slicer(Reader):
             if alias in found:
                 found[original] = sorted({*found.get(original, ()), *found[alias]})
         return found
+
+    def star_gives(self, unit: Unit, name: str) -> bool:
+        """Whether an import gives a name: a star import in a circle gives only what is bound by then."""
+        imported = unit.binds[name]
+        if imported is None or star_source(unit.module, unit.node) is None:
+            return True
+        target = self.import_target(imported.module, imported.attribute)
+        binders = self.timeline.binders.get(target) if isinstance(target, Slot) else None
+        return binders is None or binders[0] < self.timeline.position[unit]
 
     def _aliases(self) -> list[tuple[Slot, Slot]]:
         """(alias, original) of the globals that stand for (a part of) another one, later ones first."""
@@ -99,26 +116,37 @@ class Slicer(Reader):
 
     # ---- closure ----------------------------------------------------------------------------------------------------
 
-    def close(self, entry: Slot, roots: Iterable[Slot], reads_annotations: bool = False) -> Slice:
+    def close(self, entry: Slot, roots: Iterable[Slot]) -> Slice:
         """The slice for an entry and further roots. Raises Refused."""
-        closure = _Closure(self, reads_annotations)
-        for slot in (entry, *roots):
-            closure.need(slot)
-        closure.run()
-        readings = [self.reading(self.timeline.units[position]) for position in sorted(closure.selected)]
-        found = any(reading.reads_annotations for reading in readings)
-        if found and not reads_annotations:
-            return self.close(entry, roots, reads_annotations=True)
+        reads_annotations = False
+        excluded: set[int] = set()
+        for _ in range(_ROUNDS):
+            closure = _Closure(self, reads_annotations, excluded)
+            for slot in (entry, *roots):
+                closure.need(slot)
+            closure.run()
+            readings = [self.reading(self.timeline.units[position]) for position in sorted(closure.selected)]
+            found = any(reading.reads_annotations for reading in readings)
+            dead = dead_stores(self.timeline, closure.selected, self._reading_at, closure.touches)
+            if found == reads_annotations and not dead:
+                break
+            reads_annotations = found or reads_annotations
+            excluded |= dead
         late = sorted(closure.late)
         return Slice(self.timeline, entry, readings, closure.foreign, late, found, self, closure.namespaces)
 
+    def _reading_at(self, position: int) -> UnitReading | None:
+        unit = self.timeline.units[position]
+        return None if isinstance(unit.node, ast.Import | ast.ImportFrom) else self.reading(unit)
+
 
 class _Closure:
-    def __init__(self, slicer: Slicer, reads_annotations: bool) -> None:
+    def __init__(self, slicer: Slicer, reads_annotations: bool, excluded: Set[int] = frozenset()) -> None:
         self.slicer = slicer
         self.timeline = slicer.timeline
         self.reads_annotations = reads_annotations
         self.selected: set[int] = set()
+        self.excluded = excluded
         self.foreign: dict[Foreign, None] = {}
         self.late: set[str] = set()
         self.namespaces: dict[ModuleRef, dict[str, Target]] = {}
@@ -132,11 +160,16 @@ class _Closure:
             self._seen.add(wanted)
             self._queue.append(wanted)
 
+    def touches(self, position: int) -> bool:
+        """Whether a unit changes something that is needed, apart from what it binds."""
+        return any(touched in self._seen for touched in touched_by(self.slicer.project, self.timeline.units[position]))
+
     def run(self) -> None:
         """Follows needs until there are no more."""
         while self._queue or self._work:
             self._drain()
             self._subclasses()
+            self._submodules()
 
     def _drain(self) -> None:
         while self._queue or self._work:
@@ -174,7 +207,7 @@ class _Closure:
             members[name] = target
 
     def _add(self, position: int) -> None:
-        if position not in self.selected:
+        if position not in self.selected and position not in self.excluded:
             self.selected.add(position)
             self._work.append(position)
 
@@ -189,6 +222,21 @@ class _Closure:
                         if isinstance(node, ast.ClassDef):
                             self.need(Slot(self.timeline.units[position].module.name, node.name))
 
+    def _submodules(self) -> None:
+        """Loaded modules of a package that is used as a value, where an attribute of that name is asked for."""
+        packages = [module for module in self.namespaces if self.slicer.project.table(module.name).module.is_package]
+        if not packages:
+            return
+        asked: set[str] = set()
+        for position in self.selected:
+            asked |= self.slicer.reading(self.timeline.units[position]).attribute_names
+        for module in packages:
+            for loaded in self.timeline.loaded:
+                parent, _, last = loaded.rpartition(".")
+                if parent == module.name and last in asked and last not in self.namespaces[module]:
+                    self.namespaces[module][last] = ModuleRef(loaded)
+                    self.need(ModuleRef(loaded))
+
     def _binders(self, slot: Slot) -> list[int]:
         if slot.module not in self.timeline.loaded:
             self.late.add(slot.module)
@@ -199,6 +247,8 @@ class _Closure:
                 return []
             raise Refused("unbound-name", f"{slot.module}.{slot.name}")
         if len(positions) > 1:
+            given = [one for one in positions if self.slicer.star_gives(self.timeline.units[one], slot.name)]
+            positions = given or positions
             real = [one for one in positions if not self._overload(self.timeline.units[one])]
             return real or positions
         return positions

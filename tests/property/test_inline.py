@@ -26,6 +26,10 @@ BROKEN = [
     ("error", name) for name in ("NameError", "ImportError", "ModuleNotFoundError", "AttributeError", "RecursionError")
 ]
 ALLOWED = {"module-escapes", "unresolved-import", "module-attribute-assigned", "unbound-name", "definition-order"}
+FEATURES = (
+    "ModuleType(", "__name__ = ", "global ", "__init_subclass__", "metaclass", "@dataclass", "setattr(", "cls.items", "del tmp",
+    "same = ", "'written'", "walrus", "branch", "lru_cache", "ModuleNotFoundError", "super(", "_two", " = ",
+)  # fmt: skip
 EXAMPLES = int(os.environ.get("EXE_INLINE_EXAMPLES", "40"))
 
 
@@ -46,6 +50,12 @@ class Writer:
     def pick(self, *kinds: str) -> str | None:
         names = sorted(name for name, kind in self.known.items() if kind in kinds)
         return self.draw(st.sampled_from(names)) if names else None
+
+    def module_name(self, member: str = "") -> str | None:
+        """A plain name that stands for a module, with that member."""
+        dotted = [name.rpartition(".") for name in sorted(self.known) if "." in name]
+        names = [owner for owner, _, last in dotted if owner.isidentifier() and owner != "pk" and member in ("", last)]
+        return names[0] if names else None
 
     def value(self) -> str:
         """An expression that can be read at once."""
@@ -129,7 +139,69 @@ class Writer:
         """Constructs whose names are easily taken for others."""
         value, function = self.pick("value", "table"), self.pick("function")
         read = value or "0"
-        match self.draw(st.integers(0, 9)):
+        match self.draw(st.integers(0, 18)):
+            case 10:
+                self.lines += [f"tmp = ['tmp', {read}]", "held = tmp", "del tmp"]
+                self.known["held"] = "value"
+            case 11 if self.module_name():
+                self.lines += ["def ask(x: int, y='N'):", f"    return getattr({self.module_name()}, y, None), y"]
+                self.known["ask"] = "function"
+            case 12 if self.module_name("N"):
+                self.lines.append(f"{self.module_name('N')}.N = ['written', {self.module!r}]")
+            case 13 if self.pick("table"):
+                self.lines += [f"same = {self.pick('table')}", f"same['alias'] = {read}"]
+                self.known["same"] = "table"
+            case 14 if self.pick("class"):
+                self.lines += ["def show(x: int, y=0):", f"    return f'{{{self.pick('class')}}} {{type(x)}} {{y}}'"]
+                self.known["show"] = "function"
+            case 15:
+                self.lines += [
+                    "class Reg:",
+                    "    items = {}",
+                    "    @classmethod",
+                    "    def add(cls, fn):",
+                    f"        cls.items[fn.__name__, {self.module!r}] = fn",
+                    "        return fn",
+                    "@Reg.add",
+                    "def registered(x: int, y=0):",
+                    f"    return 'registered', x, {read}",
+                    "def lookup(x: int, y=0):",
+                    "    return sorted(Reg.items), [fn(x) for fn in Reg.items.values()]",
+                ]
+                self.known |= {"Reg": "class", "registered": "function", "lookup": "function"}
+            case 16:
+                self.lines += [
+                    "class Codes: pass",
+                    "codes = Codes()",
+                    "def _fill():",
+                    f"    for i in range(2): setattr(codes, f'c{{i}}', [i, {read}])",
+                    "_fill()",
+                    "def code(x: int, y=0):",
+                    "    return vars(codes)",
+                ]
+                self.known |= {"Codes": "class", "code": "function"}
+            case 17:
+                self.lines += [
+                    "for index in range(4):",
+                    "    if index % 2:",
+                    f"        last = [index, {read}]",
+                    "else:",
+                    "    (walrus := index + 1)",
+                    "late = [lambda: index for _ in range(1)]",
+                    "def loops(x: int, y=0):",
+                    "    return last, walrus, index, late[0]()",
+                ]
+                self.known["loops"] = "function"
+            case 18:
+                self.lines += [
+                    f"if len({self.module!r}) > 3:",
+                    f"    M = ['long', {read}]",
+                    "    def branch(x: int, y=0): return 'long', M",
+                    "else:",
+                    "    M = ['short']",
+                    "    def branch(x: int, y=0): return 'short', M",
+                ]
+                self.known |= {"M": "value", "branch": "function"}
             case 0:
                 self.lines += [
                     "def max(*items):",
@@ -274,6 +346,8 @@ class Writer:
         for name in self.plan[self.module]:
             if name not in self.known:
                 self.planned(name)
+        if self.draw(st.integers(0, 5)) == 0:
+            self.lines.append(f"__all__ = {sorted(self.plan[self.module])}")
         return "\n".join(self.lines) + "\n"
 
     def planned(self, name: str) -> None:
@@ -327,6 +401,9 @@ def check(files: dict[str, str]) -> None:
             except Exception as error:
                 raise AssertionError(f"{target} does not load: {error!r}\n{result.source}") from error
             event(f"compared: {expected[0]}")
+            for feature in FEATURES:
+                if feature in result.source:
+                    event(f"feature: {feature}")
             assert (found, found_again) == (expected, again), f"{target}\n{result.source}"
 
 
