@@ -37,7 +37,8 @@ _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowErr
 class Task(NamedTuple):
     """Calls of one program, each with its text taken apart (see `calls.split`) or None.
 
-    `code` is the program's marshalled code object when an earlier child has compiled it.
+    `code` is the program's marshalled code object when an earlier child has compiled it, `instrumented` the same of the
+    program with counters in it, which a traced task needs. What is missing is compiled, and sent on if `want_code`.
     """
 
     source: str
@@ -45,6 +46,7 @@ class Task(NamedTuple):
     code: bytes | None
     want_code: bool
     trace: bool
+    instrumented: bytes | None
     result_bytes: int
 
 
@@ -113,7 +115,7 @@ def run(task: Task, reporter: Reporter, tripwire: Tripwire, depth: recursion.Dep
         if task.trace:
             tripwire.arm(lambda _: _exit(0))
             ((call, _),) = task.calls
-            reporter.send(TRACE, dumps(tracing.measure(task.source, code, call, depth.limit)))
+            reporter.send(TRACE, dumps(tracing.measure(code, instrument_program(task, reporter), call, depth.limit)))
             _exit(0)
         tripwire.arm(reporter.impure)
         first = True
@@ -143,6 +145,17 @@ def compile_program(task: Task, reporter: Reporter) -> CodeType:
             reporter.tell(unloadable)
         _exit(0)
         raise
+    if task.want_code and not task.trace:
+        reporter.send(CODE, marshal.dumps(code))
+    return code
+
+
+def instrument_program(task: Task, reporter: Reporter) -> CodeType:
+    """The program's code with counters in it, which is sent on when later children will want it."""
+    if task.instrumented is not None:
+        code: CodeType = marshal.loads(task.instrumented)
+        return code
+    code = tracing.instrument(task.source)
     if task.want_code:
         reporter.send(CODE, marshal.dumps(code))
     return code

@@ -13,7 +13,7 @@ import os
 import sys
 from typing import Any
 
-from exe.sandbox import calls, child, recursion, supervise
+from exe.sandbox import calls, child, recursion, supervise, tracing
 
 _WARM = ("collections", "dataclasses", "datetime", "enum", "functools", "itertools", "math", "re",
          "string", "typing")  # fmt: skip
@@ -62,6 +62,8 @@ def rehearse(zygote: Any) -> None:
     read, write = os.pipe()
     for index in range(_ROUNDS):
         _perform(_CALLS[index % len(_CALLS)], read, write)
+    for call in _CALLS:
+        tracing.measure(compile(_PROGRAM, child.SOURCE_NAME, "exec"), tracing.instrument(_PROGRAM), call, 1000)
     recursion.calibrate()  # again, since code that has run often enough calls builtins by a shorter way
     os.close(read)
     os.close(write)
@@ -92,4 +94,4 @@ def _fork_some(zygote: Any) -> None:
 
 
 def _task(call: str) -> child.Task:
-    return child.Task(_PROGRAM, [(call, calls.split(call))], None, False, False, 1 << 16)
+    return child.Task(_PROGRAM, [(call, calls.split(call))], None, False, False, None, 1 << 16)

@@ -49,14 +49,13 @@ _set_limit = sys.setrecursionlimit
 _ROOM = 200  # frames of ours, so that a traced run is not cut shorter than the first
 
 
-def measure(source: str, code: CodeType, call: str, recursion_limit: int) -> dict[str, Any]:
+def measure(code: CodeType, instrumented: CodeType, call: str, recursion_limit: int) -> dict[str, Any]:
     """Run the call twice more, once watched and once instrumented: `{"metrics": {name: count}, "lines": [line, …]}`.
 
     Must run in a process of its own. An instrumented run whose program does not load leaves its counts out.
     """
     _set_limit(recursion_limit + _ROOM)
     expression = compile(call, "<call>", "eval", dont_inherit=True)
-    instrumented = instrument(source)  # while `ast` and `compile` are surely themselves
     watch = Watch()
     watch.run(code, expression)
     counts = count_syntax(instrumented, expression)

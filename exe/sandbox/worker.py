@@ -18,7 +18,7 @@ zygote → host: one frame for each call, in order, of three lines
     {"metrics": {…}, "lines": […]} or {}     of the traced run
     Only the first line is the zygote's word. The others may be any bytes; the host checks them.
 child → zygote, over a pipe of its own: nonce (16 bytes), kind (one byte), length (four bytes), payload
-    C the compiled program, for the next children; V an outcome that is a value or an error; R any other outcome;
+    C the compiled program (of a traced run: with counters in it), for the next children; V an outcome that is a value or an error; R any other outcome;
     T what a traced run counted. One V, R or T for each call that the child was given; anything else is `forged`.
 End of stdin ends the zygote and with it the sandbox.
 
@@ -161,15 +161,22 @@ class Zygote:
             return
         calls = job["calls"]
         code: bytes | None = None
+        instrumented: bytes | None = None
         for at, call in enumerate(calls):
-            task = self._task(job, [call], code, want=code is None and at + 1 < len(calls))
-            stream, failure, cpu = self.fork(task)
+            more = at + 1 < len(calls)
+            stream, failure, cpu = self.fork(self._task(job, [call], code, want=code is None and more))
             code = code or stream.code
             if failure is not None:
                 self._reply(job, at, failure, cpu)
                 continue
             kind, payload = stream.outcomes[0]
-            trace = self._trace(job, call, code) if job["trace"] and kind == b"V" else b"{}"
+            trace = b"{}"
+            if job["trace"] and kind == b"V":
+                task = self._task(job, [call], code, want=instrumented is None and more)
+                stream, failure, _ = self.fork(task._replace(trace=True, instrumented=instrumented))
+                instrumented = instrumented or stream.code
+                if failure is None and stream.outcomes[0][0] == b"T":
+                    trace = stream.outcomes[0][1]
             self._reply(job, at, payload, cpu, trace)
 
     def _work_in_batches(self, job: dict[str, Any]) -> None:
@@ -183,15 +190,8 @@ class Zygote:
             self._reply(job, at, failure, cpu)
             at += 1
 
-    def _trace(self, job: dict[str, Any], call: Any, code: bytes | None) -> bytes:
-        stream, failure, _ = self.fork(self._task(job, [call], code, want=False, trace=True))
-        kind, payload = stream.outcomes[0] if failure is None else (b"", b"")
-        return payload if kind == b"T" else b"{}"
-
-    def _task(
-        self, job: dict[str, Any], calls: list[Any], code: bytes | None, *, want: bool, trace: bool = False
-    ) -> Any:
-        return self.child.Task(job["source"], calls, code, want, trace, self.limits["result_bytes"])
+    def _task(self, job: dict[str, Any], calls: list[Any], code: bytes | None, *, want: bool) -> Any:
+        return self.child.Task(job["source"], calls, code, want, False, None, self.limits["result_bytes"])
 
     def _reply(self, job: dict[str, Any], call: int, outcome: Any, cpu: float, trace: bytes = b"{}") -> None:
         """Send one frame. `outcome` is what a child wrote, or the zygote's own word of what became of it."""
