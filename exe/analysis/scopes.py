@@ -224,6 +224,9 @@ class _Walker:
     def other(self, node: ast.AST, flags: _Flags) -> None:
         """Nodes without rules of their own, and those that bind a bare string."""
         scope = flags.scope
+        if type(node).__name__ == "TypeAlias":  # PEP 695, from Python 3.12 on
+            self.type_alias(node, flags)
+            return
         bound: str | None = None
         if isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar):
             bound = node.name
@@ -286,7 +289,14 @@ class _Walker:
         for default in [*arguments.defaults, *arguments.kw_defaults]:
             self.push(default, plain)
 
-    def type_parameters(self, node: FunctionNode | ast.ClassDef, flags: _Flags) -> _Flags:
+    def type_alias(self, node: ast.AST, flags: _Flags) -> None:
+        """`type A[T] = …`: the value is evaluated when asked for, in a scope of its own that sees the parameters."""
+        self.push(getattr(node, "name", None), flags)
+        around = self.type_parameters(node, flags)
+        inner = self.open("types", node, around.scope)
+        self.push(getattr(node, "value", None), _Flags(inner, True))
+
+    def type_parameters(self, node: ast.AST, flags: _Flags) -> _Flags:
         """The scope of PEP 695 type parameters, where the interpreter has them."""
         parameters: list[ast.AST] = getattr(node, "type_params", [])
         if not parameters:

@@ -159,9 +159,13 @@ def _direct(node: ast.JoinedStr, lines: Lines, placed: dict[int, Place]) -> None
             debug = isinstance(before, ast.Constant) and str(before.value).rstrip().endswith("=")
             if debug and isinstance(value, ast.FormattedValue):
                 shown.update(id(part) for part in ast.walk(value))
+    start, _ = lines.span(node)
+    while lines.text[start] not in "'\"":
+        start += 1
+    quote = lines.text[start]  # need not be kept clear of here, but the text is then the same as on older interpreters
     for part in ast.walk(node):
         if isinstance(part, ast.Name | ast.Attribute):
-            placed[id(part)] = Place(*lines.span(part), id(part) in shown, "")
+            placed[id(part)] = Place(*lines.span(part), id(part) in shown, quote)
 
 
 def _match(node: ast.JoinedStr, fields: list[_Field], text: str, placed: dict[int, Place]) -> None:

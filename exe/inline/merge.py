@@ -131,12 +131,8 @@ def _imports(slice_: Slice, naming: Naming) -> list[str]:
     """The import lines of what the program takes from the standard library, sorted."""
     submodules: dict[str, set[str]] = {}
     for reading in slice_.readings:
-        for use, found in reading.uses:
-            if isinstance(found.target, Foreign) and found.target.attribute is None and found.target.known:
-                chain = [attribute.attr for attribute in use.attributes[found.used :]]
-                deeper = _submodule(found.target.module, chain)
-                if deeper is not None:
-                    submodules.setdefault(found.target.module, set()).add(deeper)
+        for module, deeper in _submodules(reading):
+            submodules.setdefault(module, set()).add(deeper)
     lines: set[str] = set()
     for key, name in naming.emitted.items():
         if isinstance(key, ForeignName):
@@ -144,6 +140,20 @@ def _imports(slice_: Slice, naming: Naming) -> list[str]:
     if naming.builtins:
         lines.add("import builtins")
     return sorted(lines, key=lambda line: (line.startswith("from "), line))
+
+
+def _submodules(reading: UnitReading) -> frozenset[tuple[str, str]]:
+    """Standard-library modules that a unit uses with the submodules of them that it names; computed once."""
+    if reading.submodules is None:
+        found: set[tuple[str, str]] = set()
+        for use, resolved in reading.uses:
+            target = resolved.target
+            if isinstance(target, Foreign) and target.attribute is None and target.known:
+                deeper = _submodule(target.module, [one.attr for one in use.attributes[resolved.used :]])
+                if deeper is not None:
+                    found.add((target.module, deeper))
+        reading.submodules = frozenset(found)
+    return reading.submodules
 
 
 def _submodule(module: str, chain: list[str]) -> str | None:

@@ -84,6 +84,7 @@ class UnitReading:
         default_factory=dict
     )  # see `_Closure.needs`
     hazards: dict[Hazard, None] = field(default_factory=dict)
+    submodules: frozenset[tuple[str, str]] | None = None  # of the standard library, as merging asks once of a unit
     summary: object = None  # what naming asks once of a unit
     texts: dict[tuple[str | None, ...], str] = field(default_factory=dict)  # by the names that occur in it
 
