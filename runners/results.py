@@ -176,6 +176,45 @@ def read_object(path: Path) -> dict[str, Json]:
     return data
 
 
+def _count(value: Json) -> bool:
+    return type(value) is int and value >= 0
+
+
+_WHOLE = "a whole number"
+_SHAPE: tuple[tuple[str, str, Callable[[Json], bool], str], ...] = (
+    ("taskset", "name", lambda value: isinstance(value, str), "text"),
+    ("taskset", "sha256", lambda value: isinstance(value, str), "text"),
+    ("model", "name", lambda value: isinstance(value, str), "text"),
+    ("model", "provider", lambda value: isinstance(value, str), "text"),
+    (
+        "settings",
+        "kinds",
+        lambda value: isinstance(value, list) and all(isinstance(kind, str) for kind in value),
+        "a list of texts",
+    ),
+    ("settings", "max_source", lambda value: value is None or _count(value), f"null or {_WHOLE}"),
+    ("settings", "limit", lambda value: value is None or _count(value), f"null or {_WHOLE}"),
+    ("settings", "seed", lambda value: type(value) is int, _WHOLE),
+    ("settings", "samples", lambda value: _count(value) and 1 <= value <= 1_000_000, f"{_WHOLE} from 1 to 1,000,000"),
+    ("planned", "cases", _count, _WHOLE),
+    ("planned", "samples", _count, _WHOLE),
+)
+"""What every reader of a run.json relies on: member, its member, the check, and the wanted in words."""
+
+
+def read_run(folder: Path) -> dict[str, Json]:
+    """The run.json of a run folder. Raises InputError where it is missing, malformed or does not describe a run."""
+    path = folder / RUN
+    data = read_object(path)
+    for outer, inner, fits, wanted in _SHAPE:
+        part = data.get(outer)
+        if not isinstance(part, dict) or inner not in part:
+            raise InputError(f"{path} is not the description of a run: '{outer}.{inner}' is missing")
+        if not fits(part[inner]):
+            raise InputError(f"{path} is not the description of a run: '{outer}.{inner}' is not {wanted}")
+    return data
+
+
 def write_object(path: Path, data: dict[str, Json]) -> None:
     """Write a JSON object file whole or not at all, laid out for people. Raises StorageError."""
     codec.atomic_write(path, json.dumps(data, indent=2, sort_keys=True, ensure_ascii=True).encode() + b"\n")

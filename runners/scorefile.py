@@ -26,12 +26,16 @@ def score_run(folder: Path, taskset: TaskSet, ks: Sequence[int] = (1,)) -> Score
 
     Raises InputError where run.json is missing or of another task set, UsageError for a k above the samples.
     """
-    described = results.read_object(folder / results.RUN)
+    described = results.read_run(folder)
     cases, samples = planned(described, taskset, folder)
     spent = _Spent()
     attempts = spent.counting(results.read_attempts(folder / results.ATTEMPTS))
     packages = {program.id: program.origin.package for program in taskset.programs.values()}
-    found = score(cases, attempts, ks=ks, samples=samples, packages=packages)
+    try:
+        found = score(cases, attempts, ks=ks, samples=samples, packages=packages)
+    except InputError as error:
+        path = str(folder / results.ATTEMPTS)
+        raise error if path in str(error) else InputError(f"{path}: {error}; mend or remove the line") from None
     results.write_object(folder / results.SCORE, {"format": FORMAT, **asdict(found), "spent": spent.json()})
     return found
 
@@ -43,7 +47,7 @@ def regrade(folder: Path, taskset: TaskSet) -> int:
     """
     by_id = taskset.by_id()
     path = folder / results.ATTEMPTS
-    planned(results.read_object(folder / results.RUN), taskset, folder)
+    planned(results.read_run(folder), taskset, folder)
     changed = 0
 
     def attempts() -> Iterator[Attempt]:
@@ -64,13 +68,13 @@ def regrade(folder: Path, taskset: TaskSet) -> int:
 
 
 def planned(described: dict[str, Json], taskset: TaskSet, folder: Path) -> tuple[tuple[Case, ...], int]:
-    """The cases and samples that the run of a run.json planned. Raises InputError where it is of another task set."""
-    try:
-        sha256, settings = described["taskset"]["sha256"], described["settings"]
-        names = ("kinds", "max_source", "limit", "seed", "samples")
-        kinds, max_source, limit, seed, samples = (settings[name] for name in names)
-    except (KeyError, TypeError) as error:
-        raise InputError(f"{folder / results.RUN} is not the description of a run: {error!r} missing") from None
+    """The cases and samples that the run of a run.json (`results.read_run`) planned.
+
+    Raises InputError where it is of another task set.
+    """
+    sha256, settings = described["taskset"]["sha256"], described["settings"]
+    names = ("kinds", "max_source", "limit", "seed", "samples")
+    kinds, max_source, limit, seed, samples = (settings[name] for name in names)
     if sha256 != taskset.sha256:
         raise InputError(
             f"{folder} is a run on another version of the set {taskset.name}; give the set it was made with"

@@ -11,7 +11,7 @@ import click
 from exe import taskset
 from exe.cli import options, tables
 from exe.cli.run import whole_numbers
-from exe.errors import IncompleteError, InputError
+from exe.errors import IncompleteError
 from runners import results
 from runners.scorefile import regrade, score_run
 
@@ -30,10 +30,7 @@ def command(runs: tuple[Path, ...], set_name: str | None, ks: str, again: bool, 
     """
     incomplete = []
     for run in runs:
-        described = results.read_object(run / results.RUN)
-        name = set_name or described.get("taskset", {}).get("name")
-        if not name:
-            raise InputError(f"{run / results.RUN}: does not say which set it is of; name it with --set")
+        name = set_name or results.read_run(run)["taskset"]["name"]
         tasks = taskset.read_set(options.set_folder(name))
         if again:
             changed = regrade(run, tasks)

@@ -68,7 +68,7 @@ def leaderboard(roots: Sequence[Path]) -> tuple[Row, ...]:
     lists the runs where a model has several on one set: which of them counts is not ours to choose.
     """
     folders = sorted({folder.resolve(): folder for root in roots for folder in run_folders(root)}.values())
-    described = [(folder, results.read_object(folder / results.RUN)) for folder in folders]
+    described = [(folder, results.read_run(folder)) for folder in folders]
     _refuse_doubles(described)
     by_set: dict[str, list[Row]] = defaultdict(list)
     for folder, run in described:
@@ -115,8 +115,7 @@ def _competes(row: Row) -> bool:
 def _refuse_doubles(described: Sequence[tuple[Path, dict[str, Json]]]) -> None:
     runs: dict[tuple[str, str], list[Path]] = defaultdict(list)
     for folder, run in described:
-        with _reading(folder / results.RUN):
-            runs[run["taskset"]["sha256"], results.digest(run["model"])].append(folder)
+        runs[run["taskset"]["sha256"], results.digest(run["model"])].append(folder)
     for folders in runs.values():
         if len(folders) > 1:
             listed = ", ".join(map(str, folders))
@@ -133,7 +132,9 @@ class _reading:
         return None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
-        if isinstance(error, KeyError | TypeError | AttributeError | ValueError) and not isinstance(error, InputError):
+        if isinstance(error, KeyError | TypeError | AttributeError | ValueError | OverflowError) and not isinstance(
+            error, InputError
+        ):
             raise InputError(
                 f"{self._path} is not as this version writes it ({type(error).__name__}: {error}); run `exe score` on it"
             ) from None
@@ -144,7 +145,8 @@ def _row(folder: Path, run: dict[str, Json]) -> Row:
     path = folder / results.SCORE
     score = results.read_object(path) if path.exists() else None
     timing = folder / results.TIMING
-    seconds = results.read_object(timing).get("seconds") if timing.exists() else None
+    with _reading(timing):
+        seconds = _number(results.read_object(timing).get("seconds")) if timing.exists() else None
     with _reading(folder / results.RUN):
         planned = run["planned"]
         row = Row(
@@ -179,19 +181,30 @@ def _scored(row: Row, score: dict[str, Json]) -> Row:
     return replace(
         row,
         complete=bool(score["complete"]),
-        done=score["recorded"],
+        done=int(score["recorded"]),
         pass_at_1=_share(score["pass_at"].get("1")),
         errors=_share(raising[0]["pass_at"].get("1")) if raising else None,
         typed=_share(score["rules"].get("typed")),
         unparseable=float(score["rates"]["unparseable"]) if score["complete"] else None,
-        input_tokens=spent["tokens"]["input"],
-        output_tokens=spent["tokens"]["output"],
-        cost_usd=spent["cost_usd"],
+        input_tokens=_whole(spent["tokens"]["input"]),
+        output_tokens=_whole(spent["tokens"]["output"]),
+        cost_usd=_number(spent["cost_usd"]),
     )
 
 
 def _share(estimate: Any) -> Share | None:
-    return None if estimate is None else Share(value=estimate["value"], low=estimate["low"], high=estimate["high"])
+    if estimate is None:
+        return None
+    value, low, high = (float(estimate[name]) for name in ("value", "low", "high"))
+    return Share(value=value, low=low, high=high)
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _whole(value: Any) -> int | None:
+    return None if value is None else int(value)
 
 
 HEADINGS = (

@@ -17,8 +17,11 @@ from runners import results
 from runners.attempts import UNGRADED
 from runners.environment import describe
 from runners.lock import Locked, exclusive
+from runners.report.leaderboard import leaderboard
 from runners.results import AttemptLog, Plan
+from runners.scorefile import score_run
 from tests.support import tasks
+from tests.support.questions import measure
 
 PLAN = Plan(cases=tuple(tasks.case(1, turn) for turn in range(4)), samples=2)
 
@@ -216,3 +219,73 @@ def test_cases_must_be_unique_and_have_their_program(tmp_path: Path, change: str
     (folder / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(InputError, match=rf"cases\.jsonl:13: .*{words}"):
         load(folder)
+
+
+SHAPES: list[tuple[str, str, Any]] = [
+    ("taskset", "name", 5),
+    ("taskset", "sha256", [1]),
+    ("model", "name", None),
+    ("settings", "kinds", "output"),
+    ("settings", "limit", -1),
+    ("settings", "max_source", "a"),
+    ("settings", "seed", None),
+    ("settings", "samples", "2"),
+    ("settings", "samples", 0),
+    ("settings", "samples", True),
+    ("settings", "samples", 10**18),
+    ("planned", "cases", "a"),
+]
+
+
+@pytest.mark.parametrize(("outer", "inner", "value"), SHAPES)
+def test_a_run_json_of_another_shape_is_named(tmp_path: Path, outer: str, inner: str, value: Any) -> None:
+    done = measure("oracle", tasks.write_set(tmp_path / "set"), tmp_path / "out")
+    path = done.folder / "run.json"
+    whole = json.loads(path.read_text())
+    assert results.read_run(done.folder) == whole
+    for changed, words in (
+        ({**whole, outer: {**whole[outer], inner: value}}, f"'{outer}.{inner}' is not"),
+        ({**whole, outer: {}}, f"'{outer}."),
+        ({**whole, outer: None}, f"'{outer}."),
+    ):
+        path.write_text(json.dumps(changed))
+        for read in (lambda: results.read_run(done.folder), lambda: leaderboard([done.folder])):
+            with pytest.raises(InputError, match=rf"run\.json is not the description of a run: {words}"):
+                read()
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("score.json", {"pass_at": {"1": {"value": "a", "low": 0, "high": 1}}}),
+        ("score.json", {"pass_at": {"1": {"value": 10**400, "low": 0, "high": 1}}}),
+        ("score.json", {"spent": {"tokens": {"input": "a", "output": 1}, "cost_usd": None}}),
+        ("score.json", {"spent": {"tokens": {"input": 1, "output": 1}, "cost_usd": "a"}}),
+        ("timing.json", {"seconds": "a"}),
+    ],
+)
+def test_numbers_that_are_none_are_named(tmp_path: Path, name: str, change: dict[str, Any]) -> None:
+    done = measure("oracle", tasks.write_set(tmp_path / "set"), tmp_path / "out")
+    path = done.folder / name
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(InputError, match=re.escape(name)):
+        leaderboard([done.folder])
+
+
+def test_what_a_failed_attempt_took_is_unknown(tmp_path: Path) -> None:
+    folder = tasks.write_set(tmp_path / "set", 1, 2)
+    texts = tmp_path / "one.jsonl"
+    texts.write_text(json.dumps({"case": load(folder).cases[0].id, "sample": 0, "text": "1"}) + "\n")
+    done = measure(f"replay:{texts}", folder, tmp_path / "out")
+    spent = results.read_object(done.folder / "score.json")["spent"]
+    assert set(spent["tokens"].values()) == {None}
+    assert spent["cost_usd"] is None
+
+
+def test_an_attempt_that_was_not_planned_is_named_with_its_file(tmp_path: Path) -> None:
+    folder = tasks.write_set(tmp_path / "set", 1, 2)
+    done = measure("oracle", folder, tmp_path / "out")
+    path = done.folder / "attempts.jsonl"
+    path.write_text(path.read_text() * 2)
+    with pytest.raises(InputError, match=r"attempts\.jsonl: two verdicts on case"):
+        score_run(done.folder, load(folder))
