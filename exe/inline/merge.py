@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from exe.analysis.scopes import Reading
 from exe.analysis.stdlib import load
-from exe.analysis.targets import Foreign
+from exe.analysis.targets import Foreign, ModuleRef, Target
 from exe.inline.modulenames import looks_up
-from exe.inline.namespaces import namespace_text
-from exe.inline.naming import ForeignName, NamespaceName, Naming, assign_names
+from exe.inline.namespaces import filled, made, made_early
+from exe.inline.naming import ForeignName, Naming, assign_names
 from exe.inline.reading import UnitReading
 from exe.inline.result import Refused
 from exe.inline.slice import Slice
@@ -34,8 +34,8 @@ def merge(slice_: Slice) -> Merged:
     pieces = [(writer.text(), writer.reading) for writer in writers]
     head = _imports(slice_, naming)
     if slice_.namespaces:
-        pieces, maker = _with_namespaces(pieces, slice_, naming)
-        head.append(maker)
+        pieces, lines = _with_namespaces(pieces, slice_, naming)
+        head += lines
     if slice_.shows_modules:
         pieces = [*_named(pieces, slice_)]
         if any(map(looks_up, slice_.foreign)):
@@ -48,25 +48,48 @@ def merge(slice_: Slice) -> Merged:
 
 def _with_namespaces(
     pieces: list[tuple[str, UnitReading]], slice_: Slice, naming: Naming
-) -> tuple[list[tuple[str, UnitReading]], str]:
-    """The pieces with the object for each module used as a value behind its last one, and the import that they need."""
+) -> tuple[list[tuple[str, UnitReading]], list[str]]:
+    """The pieces with the object for each module used as a value behind its last one, and the lines that go before all."""
     maker = naming.fresh("ModuleType", "types") if "ModuleType" in naming.avoid else "ModuleType"
-    line = "from types import ModuleType" + ("" if maker == "ModuleType" else f" as {maker}")
+    head = ["from types import ModuleType" + ("" if maker == "ModuleType" else f" as {maker}")]
+    last, position = slice_.timeline.last, slice_.timeline.position
+    order = sorted((module.name for module in slice_.namespaces), key=lambda name: last.get(name, -1))
+    inner = {
+        module.name: [target.name for target in members.values() if isinstance(target, ModuleRef)]
+        for module, members in slice_.namespaces.items()
+    }
+    places = {
+        module: max((at for at, (_, one) in enumerate(pieces) if position[one.unit] <= last.get(module, -1)), default=0)
+        for module in order
+    }
+    early = sorted({*made_early(order, inner), *_bound_before(pieces, slice_, places)})
+    if early:
+        head += ["", *(made(naming.of(ModuleRef(module)), module, maker) for module in early)]
     texts = dict(enumerate(text for text, _ in pieces))
-    made: dict[str, int] = {}
-    for module in sorted(slice_.namespaces, key=lambda one: slice_.timeline.last[one.name]):
-        end = slice_.timeline.last[module.name]
-        before = [index for index, (_, reading) in enumerate(pieces) if slice_.timeline.position[reading.unit] <= end]
-        members = {name: naming.of(target, name) for name, target in slice_.namespaces[module].items()}
-        text = namespace_text(naming.emitted[NamespaceName(module.name)], module.name, members, maker)
-        place = max(before, default=0)
-        made[module.name] = place
+    for module, place in places.items():
+        name = naming.of(ModuleRef(module))
+        members = {attribute: naming.of(target, attribute) for attribute, target in _members(slice_, module)}
+        text = filled(name, members) if module in early else f"{made(name, module, maker)}\n{filled(name, members)}"
         texts[place] = f"{texts[place]}\n\n\n{text}" if texts[place] else text
     for index, (_, reading) in enumerate(pieces):
         for used in reading.modules_at_once:
-            if made.get(used, -1) >= index:
+            if places.get(used, -1) >= index:
                 raise Refused("definition-order", f"{used} is used as a value before it is loaded")
-    return [(texts[index], reading) for index, (_, reading) in enumerate(pieces)], line
+    return [(texts[index], reading) for index, (_, reading) in enumerate(pieces)], head
+
+
+def _bound_before(pieces: list[tuple[str, UnitReading]], slice_: Slice, places: dict[str, int]) -> Iterator[str]:
+    """The modules that an import statement binds to a variable before their own end, in a circle."""
+    for index, (_, reading) in enumerate(pieces):
+        if isinstance(reading.unit.node, ast.Import | ast.ImportFrom):
+            for imported in reading.unit.binds.values():
+                target = slice_.resolve_import(imported) if imported is not None else None
+                if isinstance(target, ModuleRef) and places.get(target.name, -1) >= index:
+                    yield target.name
+
+
+def _members(slice_: Slice, module: str) -> Iterator[tuple[str, Target]]:
+    yield from slice_.namespaces[ModuleRef(module)].items()
 
 
 def _named(pieces: list[tuple[str, UnitReading]], slice_: Slice) -> Iterator[tuple[str, UnitReading]]:

@@ -10,7 +10,7 @@ may not be there.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from exe.analysis.project import Project
@@ -53,11 +53,24 @@ def _only_loops(units: list[Unit]) -> bool:
     return all(isinstance(unit.node, ast.For | ast.While | ast.With) for unit in units)
 
 
-def namespace_text(name: str, module: str, members: Mapping[str, str], maker: str) -> str:
-    """The statements that make the object. `members` maps attributes to the program's names for them."""
+def made_early(order: Sequence[str], members: Mapping[str, Collection[str]]) -> list[str]:
+    """The modules that another one, or they themselves, have as an attribute before their own end.
+
+    `order` is that of their ends, `members` the modules among the attributes of each.
+    """
+    place = {module: index for index, module in enumerate(order)}
+    return sorted({other for module in order for other in members[module] if place[other] >= place[module]})
+
+
+def made(name: str, module: str, maker: str) -> str:
+    """The statement that makes the object for a module."""
+    return f"{name} = {maker}({module!r})"
+
+
+def filled(name: str, members: Mapping[str, str]) -> str:
+    """The statement that gives it its attributes. `members` maps them to the program's names for them."""
     parts = [f"{attribute}={text}" for attribute, text in members.items()]
-    first = f"{name} = {maker}({module!r})"
     line = f"{name}.__dict__.update({', '.join(parts)})"
     if len(line) <= _WIDTH:
-        return f"{first}\n{line}"
-    return "\n".join([first, f"{name}.__dict__.update(", *(f"    {part}," for part in parts), ")"])
+        return line
+    return "\n".join([f"{name}.__dict__.update(", *(f"    {part}," for part in parts), ")"])
