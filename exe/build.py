@@ -35,7 +35,7 @@ from exe.sources.closure import installed_closure
 
 CHECKPOINTS = ".build"
 HASH_SEEDS = (0, 1)
-DEFAULT_PER_PACKAGE = 8
+DEFAULT_PER_PACKAGE = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
