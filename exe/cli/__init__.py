@@ -26,7 +26,7 @@ VERBS: tuple[tuple[str, str, str], ...] = (
     ("run", "exe.cli.run", "Measure models on a task set."),
     ("score", "exe.cli.score", "Score finished attempts again, without asking a model."),
     ("leaderboard", "exe.cli.leaderboard", "Rank the runs below a folder."),
-    ("show", "exe.cli.show", "Show a set, a program, a case or a run."),
+    ("show", "exe.cli.show", "Show a set, a program or a case."),
     ("verify", "exe.cli.verify", "Compare programs with the functions they were made from."),
     ("import", "exe.cli.importing", "Turn another benchmark's files into a task set."),
     ("doctor", "exe.cli.doctor", "Check what this machine can do."),

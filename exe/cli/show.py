@@ -1,4 +1,4 @@
-"""`exe show`: a set, a program, a case or a run, for people."""
+"""`exe show`: a set, a program or a case, for people."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def test_equal_scores_share_a_rank_and_floors_take_none() -> None:
 def test_every_form_shows_every_row(out: Path) -> None:
     rows = leaderboard([out])
     for form in ("table", "markdown"):
-        text = render(rows, form)  # type: ignore[arg-type]
+        text = render(rows, form)
         assert all(each.model in text for each in rows)
         assert "50.0 [" in text
     assert [each["model"] for each in json.loads(render(rows, "json"))] == [each.model for each in rows]
