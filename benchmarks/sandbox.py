@@ -274,12 +274,14 @@ def report(runs: dict[str, Measured], level: str, *, as_json: bool) -> None:
     """A table with ratios to the sandbox of the same kind, or one JSON object."""
     if as_json:
         print(
-            json.dumps({
-                "cpu_ms_per_case": {name: round(run.cpu_ms, 3) for name, run in runs.items()},
-                "cases_per_second": {name: round(run.cases_per_second, 1) for name, run in runs.items()},
-                "right": {name: [run.right, run.cases] for name, run in runs.items()},
-                "isolation": level,
-            })
+            json.dumps(
+                {
+                    "cpu_ms_per_case": {name: round(run.cpu_ms, 3) for name, run in runs.items()},
+                    "cases_per_second": {name: round(run.cases_per_second, 1) for name, run in runs.items()},
+                    "right": {name: [run.right, run.cases] for name, run in runs.items()},
+                    "isolation": level,
+                }
+            )
         )
         return
     print(f"isolation level {level}; Python {sys.version.split()[0]}; {len(os.sched_getaffinity(0))} CPUs")

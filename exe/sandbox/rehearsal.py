@@ -13,12 +13,12 @@ import os
 import sys
 from typing import Any
 
-from exe.sandbox import child, recursion, supervise, tracing
+from exe.sandbox import calls, child, recursion, supervise, tracing
 
 _WARM = ("collections", "dataclasses", "datetime", "enum", "functools", "itertools", "math", "re",
          "string", "typing")  # fmt: skip
-_ROUNDS = 40
-_FORKS = 12
+_ROUNDS = 12
+_FORKS = 6
 _PROGRAM = """
 from __future__ import annotations
 import math
@@ -67,7 +67,7 @@ def rehearse(zygote: Any) -> None:
     recursion.calibrate()  # again, since code that has run often enough calls builtins by a shorter way
     os.close(read)
     os.close(write)
-    del sys.modules[child.MODULE]
+    sys.modules.pop(child.MODULE, None)
     sys.setrecursionlimit(limit)
     sys.set_int_max_str_digits(digits)
     _fork_some(zygote)
@@ -79,7 +79,7 @@ def rehearse(zygote: Any) -> None:
 def _perform(call: str, read: int, write: int) -> None:
     """Do in this process what a child does between confining itself and ending, and take what it writes."""
     reporter = child.Reporter(write, os.urandom(supervise.NONCE))
-    parts = child.calls.split(call)
+    parts = calls.split(call)
     task = _task(call)
     code = child.compile_program(task, reporter)
     reporter.tell(child.evaluate(code, call, parts, recursion.Depth(1000, below=1), task.result_bytes))
@@ -94,4 +94,4 @@ def _fork_some(zygote: Any) -> None:
 
 
 def _task(call: str) -> child.Task:
-    return child.Task(_PROGRAM, [(call, child.calls.split(call))], None, False, False, None, 1 << 16)
+    return child.Task(_PROGRAM, [(call, calls.split(call))], None, False, False, None, 1 << 16)

@@ -6,7 +6,6 @@ import contextlib
 import os
 import signal
 import time
-from typing import Any
 
 NONCE = 16  # bytes
 _HEADER = NONCE + 1 + 4

@@ -218,7 +218,9 @@ class Zygote:
             finally:
                 os._exit(72)
         _close(write)
-        verdict = self._listen(pid, read, stream, began) if batch is None else self._follow(pid, read, stream, began, batch)
+        verdict = (
+            self._listen(pid, read, stream, began) if batch is None else self._follow(pid, read, stream, began, batch)
+        )
         status, cpu, lingered = self.supervise.reap(pid, kill=verdict is not None, reported=stream.complete)
         self.poll.unregister(read)
         _close(read)
