@@ -259,7 +259,7 @@ def _mutated(parts: CodeType, used: list[Any], namespace: dict[str, Any]) -> boo
     form to compare.
     """
     positional, keywords = used
-    if all([type(value) in _IMMUTABLE for value in (*positional, *keywords.values())]):  # noqa: C419 - no generator here
+    if all(type(value) in _IMMUTABLE for value in (*positional, *keywords.values())):
         return False
     try:
         return bool(encode(used)[1] != encode(list(eval(parts, namespace)[1:]))[1])  # noqa: S307 - inside the walls

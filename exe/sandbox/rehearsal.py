@@ -17,8 +17,8 @@ from exe.sandbox import calls, child, recursion, supervise, tracing
 
 _WARM = ("collections", "dataclasses", "datetime", "enum", "functools", "itertools", "math", "re",
          "string", "typing")  # fmt: skip
-_ROUNDS = 40
-_FORKS = 12
+_ROUNDS = 12
+_FORKS = 6
 _PROGRAM = """
 from __future__ import annotations
 import math
@@ -67,7 +67,7 @@ def rehearse(zygote: Any) -> None:
     recursion.calibrate()  # again, since code that has run often enough calls builtins by a shorter way
     os.close(read)
     os.close(write)
-    del sys.modules[child.MODULE]
+    sys.modules.pop(child.MODULE, None)
     sys.setrecursionlimit(limit)
     sys.set_int_max_str_digits(digits)
     _fork_some(zygote)

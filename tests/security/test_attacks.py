@@ -14,7 +14,7 @@ from exe.sandbox.host import Limits, Sandbox
 from exe.sandbox.isolation import Isolation
 from tests.security.attacks import ATTACKS, Attack
 
-LIMITS = Limits(wall_seconds=1.5, cpu_seconds=0.7, memory_bytes=96 << 20, result_bytes=1 << 16, output_bytes=1 << 20)
+LIMITS = Limits(wall_seconds=1.0, cpu_seconds=0.5, memory_bytes=96 << 20, result_bytes=1 << 16, output_bytes=1 << 20)
 LEVELS = {level.level: level for level in isolation.candidates()}
 
 
