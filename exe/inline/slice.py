@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -96,10 +96,21 @@ class Slicer(Reader):
                 root = chain_root(node.iter if isinstance(node, ast.For) else node.value)
                 use = next((one for one in unit.names.uses if one.node is root), None) if root is not None else None
                 if use is not None:
-                    target = self.project.target(unit.module.name, use.name)
+                    target = self.resolve(unit.module.name, use).target
                     if isinstance(target, Slot):
                         pairs += [(Slot(unit.module.name, name), target) for name in unit.binds]
+            elif isinstance(node, ast.Import | ast.ImportFrom):
+                pairs += self._copies(unit)
         return pairs[::-1]
+
+    def _copies(self, unit: Unit) -> Iterator[tuple[Slot, Slot]]:
+        """The variables of its own that an import binds, with what they are copies of."""
+        for name, imported in unit.binds.items():
+            own = Slot(unit.module.name, name)
+            if imported is not None and imported.attribute is not None and self.target(own.module, own.name) == own:
+                target = self.import_target(imported.module, imported.attribute)
+                if isinstance(target, Slot) and target != own:
+                    yield own, target
 
     @cached_property
     def subclasses(self) -> dict[Slot, list[int]]:
