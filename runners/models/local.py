@@ -114,6 +114,9 @@ class LocalModel:
             line = await asyncio.wait_for(process.stdout.readline(), START_SECONDS)
         except (TimeoutError, ConnectionError):
             line = b""
+        if b'"address"' not in line:  # a child that gives up writes its reason on its way out
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(process.wait(), 5)
         address = self._address(line)
         return OpenAIModel(
             self._name,
