@@ -29,13 +29,11 @@ def raise_walls(hello: Mapping[str, Any]) -> tuple[Confine, int]:
     Raises OSError where a wall that was asked for cannot be had.
     """
     limits = hello["limits"]
-    memory = BASE_MEMORY + limits["memory_bytes"]
     for which, amount in (
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_NOFILE, 64),
         (resource.RLIMIT_MEMLOCK, 0),
         (resource.RLIMIT_STACK, limits["stack_bytes"]),
-        (resource.RLIMIT_AS, memory),
         (resource.RLIMIT_FSIZE, limits["output_bytes"]),
     ):
         _set_limit(which, _below_ceiling(which, amount, amount))
@@ -61,22 +59,24 @@ def raise_walls(hello: Mapping[str, Any]) -> tuple[Confine, int]:
         first()
     if os.getpid() == 1:
         die_with_parent = None  # the kernel ends a namespace with its first process
-    return _confinement(limits["cpu_seconds"], die_with_parent, tighten), abi
+    return _confinement(limits, die_with_parent, tighten), abi
 
 
 def _confinement(
-    cpu_seconds: float, die_with_parent: Callable[[], None] | None, tighten: Callable[[], None]
+    limits: Mapping[str, Any], die_with_parent: Callable[[], None] | None, tighten: Callable[[], None]
 ) -> Confine:
     """What each child does to itself. Everything that can be worked out beforehand is."""
     zygote = os.getpid()
-    seconds = max(1, -int(-cpu_seconds // 1))
-    processor, processes = resource.RLIMIT_CPU, resource.RLIMIT_NPROC
+    seconds = max(1, -int(-limits["cpu_seconds"] // 1))
+    processor, processes, space = resource.RLIMIT_CPU, resource.RLIMIT_NPROC, resource.RLIMIT_AS
+    memory = _below_ceiling(space, *[BASE_MEMORY + limits["memory_bytes"]] * 2)
     once, none = _below_ceiling(processor, seconds, seconds + 1), _below_ceiling(processes, 0, 0)
 
     def confine(calls: int) -> None:
         # behind the time that the zygote allows for each call
         _set_limit(processor, once if calls == 1 else _below_ceiling(processor, calls * seconds, calls * seconds + 1))
         _set_limit(processes, none)
+        _set_limit(space, memory)  # here, so that a long request does not take the zygote down
         if die_with_parent is not None:
             die_with_parent()
             if _parent() != zygote:

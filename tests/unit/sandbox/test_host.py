@@ -299,3 +299,15 @@ def test_limits_are_frozen_and_bounded() -> None:
         limits.result_bytes = 5  # type: ignore[misc]
     with pytest.raises(ValueError, match="at least one"):
         Sandbox(workers=0, isolation_level=isolation.unsafe())
+
+
+def test_a_request_longer_than_the_memory_of_a_program_costs_no_worker() -> None:
+    """The limit of memory is the program's; what the worker needs to take in a long text is its own."""
+    limits = Limits(wall_seconds=10.0, cpu_seconds=5.0, memory_bytes=64 << 20)
+    with Sandbox(workers=1, limits=limits) as sandbox:
+        one(sandbox, ADD, "f(1)")
+        worker = sandbox._workers[0].process.pid
+        outcome = one(sandbox, "TEXT = '" + "\x01" * 15_000_000 + "'\ndef f():\n    return len(TEXT)\n", "f()")
+        assert outcome.plain == {"value": 15_000_000} or outcome.status == "memory"
+        assert one(sandbox, ADD, "f(1, 2)").plain == {"value": 3}
+        assert sandbox._workers[0].process.pid == worker
