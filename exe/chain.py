@@ -118,7 +118,7 @@ def one(project: Project, package: Package, function: Function, chain: Chain, fi
 
 
 def to_program(project: Project, candidate: Candidate, chain: Chain) -> Program | Rejection:
-    """Inlines a candidate and describes the result."""
+    """Inlines a candidate and describes the result, all but its static metrics: most programs never need them."""
     inlined = inline(project, candidate, limits=Limits(characters=chain.max_source))
     if isinstance(inlined, Rejection):
         return inlined
@@ -147,7 +147,6 @@ def to_program(project: Project, candidate: Candidate, chain: Chain) -> Program 
         returns=candidate.returns.text,
         origin=origin,
         provenance=dict(inlined.provenance),
-        static=metrics.static_metrics(source, inlined.entry),
     )
 
 
@@ -176,7 +175,7 @@ def _with_cases(subject: str, program: Program, chain: Chain, first: Execute, se
     found.rejections.extend(dropped)
     found.cases = [certified[one.call.call] for one in kept if one.call is not None]
     if found.cases:
-        found.program = program
+        found.program = replace(program, static=metrics.static_metrics(program.source, program.entry))
         found.cpu_seconds = {case.id: clock.seconds[case.call] for case in found.cases if case.call in clock.seconds}
     return found
 
