@@ -57,17 +57,19 @@ class Job:
         """The first question of one attempt."""
         settings = self.settings
         sampled = settings.temperature is not None and settings.temperature > 0
+        messages = prompt.messages(
+            self.taskset.program(case),
+            case,
+            style=settings.style,
+            answer_format=self.taskset.manifest.answer_format,
+            examples=bool(settings.examples),
+            python=self.taskset.manifest.python,
+        )
         return Request(
             case=case.id,
             sample=sample,
-            messages=prompt.messages(
-                self.taskset.program(case),
-                case,
-                style=settings.style,
-                answer_format=self.taskset.manifest.answer_format,
-                examples=bool(settings.examples),
-                python=self.taskset.manifest.python,
-            ),
+            messages=messages,
+            shared=len(messages) - 1,
             temperature=settings.temperature,
             top_p=settings.top_p,
             max_tokens=settings.max_tokens,

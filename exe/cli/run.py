@@ -23,8 +23,9 @@ from runners.run import Progress, RunSettings, RunSummary, run
 EMBEDDED = "local"
 MAX_SAMPLES = 10_000
 FIRST_LIMIT = 100
-FIRST_SOURCE = 700
-"""What `exe run` with no argument asks: so many cases, of programs of at most so many characters."""
+FIRST_SOURCE = 500
+FIRST_TOKENS = 64
+"""What `exe run` with no argument asks: so many cases, of programs of at most so many characters, in so many tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +127,7 @@ def command(
     if first_time:
         limit = FIRST_LIMIT if limit is None else limit
         max_source = FIRST_SOURCE if max_source is None else max_source
+        asked["max_tokens"] = asked["max_tokens"] or FIRST_TOKENS
     settings = RunSettings(
         ks=whole_numbers(ks),
         limit=limit or None,

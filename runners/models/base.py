@@ -15,7 +15,10 @@ from exe.records import Completion, Json, Message
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One question as a provider gets it. `case` and `sample` say which attempt it belongs to, None means "not sent"."""
+    """One question as a provider gets it. `case` and `sample` say which attempt it belongs to, None means "not sent".
+
+    The first `shared` messages are the same in every question of the run: a provider may keep what it made of them.
+    """
 
     case: str
     sample: int
@@ -27,6 +30,7 @@ class Request:
     stop: tuple[str, ...] = ()
     effort: str | None = None  # reasoning effort, where the provider has such a thing
     schema: dict[str, Json] | None = None  # JSON Schema that the server should hold the answer to
+    shared: int = 0
 
     def sha256(self, settings: dict[str, Json]) -> str:
         """Hex digest of everything that decides the reply: this request and the model's `settings`.
@@ -45,6 +49,7 @@ class Request:
             "stop": list(self.stop),
             "effort": self.effort,
             "schema": self.schema,
+            "shared": self.shared,
         }
         text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode("ascii")).hexdigest()

@@ -21,7 +21,7 @@ from exe.errors import ModelUnavailable, UsageError
 from exe.records import Completion, Json
 from runners.models import local_server, weights
 from runners.models.base import Request, Traits, clean, file_sha256
-from runners.models.openai import OpenAIModel
+from runners.models.local_state import SharedState
 
 START_SECONDS = 300.0
 STOP_SECONDS = 5.0
@@ -33,8 +33,9 @@ SLOTS = 1
 class LocalModel:
     """The server starts with the first question and ends with `aclose`, or with us.
 
-    One slot and no prompt cache make greedy answers repeatable: batching several prompts changes roundings, and so
-    now and then a token. `context` is in tokens a slot.
+    Greedy answers are repeatable: one slot, since batching several prompts changes roundings and so now and then a
+    token; and each question starts from the same state, the saved one of the messages that all questions share, or
+    from none. `context` is in tokens a slot.
     """
 
     def __init__(
@@ -45,10 +46,11 @@ class LocalModel:
         self._path, self._name, self._sha256 = path, name, sha256
         self._context, self._slots, self._timeout = context, SLOTS, timeout
         self._max_tokens = max_tokens
-        self._starting = asyncio.Lock()
+        self._starting, self._asking = asyncio.Lock(), asyncio.Lock()
         self._process: asyncio.subprocess.Process | None = None
         self._log: IO[bytes] | None = None
-        self._client: OpenAIModel | None = None
+        self._client: SharedState | None = None
+        self._states: tempfile.TemporaryDirectory[str] | None = None
 
     @property
     def name(self) -> str:
@@ -65,7 +67,7 @@ class LocalModel:
             "engine": f"xllamacpp {importlib.metadata.version('xllamacpp')}",
             "slots": self._slots,
             "context": self._context,
-            "cache_prompt": False,
+            "cache": "shared messages",
         }
 
     @property
@@ -80,7 +82,8 @@ class LocalModel:
                 self._client = await self._start()
         if self._process is not None and self._process.returncode is not None:
             raise ModelUnavailable(f"the server of {self.name} ended: {self._reason()}")
-        return replace(await self._client.complete(request), model=self._name)
+        async with self._asking:
+            return replace(await self._client.complete(request), model=self._name)
 
     async def aclose(self) -> None:
         """End the server: its stdin closes; after 5 s it is killed."""
@@ -93,9 +96,13 @@ class LocalModel:
         if self._log is not None:
             self._log.close()
             self._log = None
+        if self._states is not None:
+            self._states.cleanup()
+            self._states = None
 
-    async def _start(self) -> OpenAIModel:
+    async def _start(self) -> SharedState:
         key = secrets.token_urlsafe(24)
+        self._states = tempfile.TemporaryDirectory()
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - aclose closes it
         self._process = process = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -108,7 +115,7 @@ class LocalModel:
         assert process.stdin is not None
         assert process.stdout is not None
         config = {"path": str(self._path), "name": self._name, "key": key, "parent": os.getpid()}
-        config |= {"slots": self._slots, "context": self._context}
+        config |= {"slots": self._slots, "context": self._context, "states": f"{self._states.name}{os.sep}"}
         try:
             process.stdin.write(json.dumps(config).encode() + b"\n")
             line = await asyncio.wait_for(process.stdout.readline(), START_SECONDS)
@@ -118,13 +125,7 @@ class LocalModel:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(process.wait(), 5)
         address = self._address(line)
-        return OpenAIModel(
-            self._name,
-            f"{address}/v1",
-            api_key=key,
-            timeout=self._timeout,
-            extra={"cache_prompt": False},
-        )
+        return SharedState(address, key, name=self._name, timeout=self._timeout)
 
     def _address(self, line: bytes) -> str:
         """The address that the child reports. Raises ModelUnavailable with its reason where it reports none."""

@@ -1,6 +1,7 @@
 """The child process that serves one GGUF file with llama.cpp on loopback; standard library and xllamacpp only.
 
-Wire protocol. In, on stdin: one JSON line `{"path", "name", "key", "slots", "context", "parent"}`. Out, on stdout: one JSON
+Wire protocol. In, on stdin: one JSON line `{"path", "name", "key", "slots", "context", "states", "parent"}`,
+`states` the folder in which states of slots are kept. Out, on stdout: one JSON
 line, `{"address": "http://127.0.0.1:PORT"}` once /health says ready, or `{"error": "…"}` before an exit with code 1.
 It ends when stdin closes or its parent dies. llama.cpp's own errors go to stderr.
 """
@@ -55,6 +56,7 @@ def _start(config: dict[str, Any]) -> Any:
     params.ui = False
     params.offline = True
     params.endpoint_slots = False
+    params.slot_save_path = config["states"]
     params.verbosity = 1
     return xllamacpp.Server(params)
 

@@ -130,16 +130,19 @@ def ask_for(case: int, examples: bool = True) -> Request:
         examples=examples,
         python="3.11.7",
     )
-    return Request(case="c", sample=0, messages=shown, max_tokens=24)
+    return Request(case="c", sample=0, messages=shown, shared=len(shown) - 1, max_tokens=24)
 
 
 @pytest.mark.network
 def test_the_embedded_model_answers_repeatably_and_ends(embedded: LocalModel) -> None:
     async def session() -> tuple[list[Completion], int]:
         try:
-            found = [await embedded.complete(ask_for(case)) for case in (1, 2, 1)]
+            found = [await embedded.complete(ask_for(case)) for case in (1, 2, 3, 3, 2, 1)]
+            bare = [await embedded.complete(ask_for(case, examples=False)) for case in (1, 2, 1)]
+            assert bare[0].text == bare[2].text != ""
+            assert [each.usage["cached"] for each in bare] == [0, 0, 0]
             overflow = await embedded.complete(
-                replace(ask_for(1), messages=(prompt.repair_message("word " * 20_000),), max_tokens=4)
+                replace(ask_for(1), messages=(prompt.repair_message("word " * 20_000),), shared=0, max_tokens=4)
             )
             assert overflow.finish_reason == "context_overflow"
             process = embedded._process
@@ -149,8 +152,10 @@ def test_the_embedded_model_answers_repeatably_and_ends(embedded: LocalModel) ->
             await embedded.aclose()
 
     found, pid = asyncio.run(session())
-    assert found[0].text == found[2].text != ""
-    assert found[0].usage["cached"] == 0
+    assert [each.text for each in found[:3]] == [each.text for each in found[:2:-1]]
+    assert len({each.text for each in found}) > 1
+    assert len({each.usage["cached"] for each in found}) == 1  # the examples, however much two questions have in common
+    assert found[0].usage["cached"] > 200
     assert found[0].model == "SmolLM2-135M-Instruct"
     assert not alive(pid)
 

@@ -165,6 +165,7 @@ def test_a_request_is_identified_by_all_that_decides_its_reply() -> None:
         {"stop": ()},
         {"effort": "high"},
         {"schema": {}},
+        {"shared": 1},
     ]
     others = {dataclasses.replace(base, **change).sha256({"model": "m"}) for change in changes}  # type: ignore[arg-type]
     assert len(others | {base.sha256({"model": "m"}), base.sha256({"model": "n"})}) == len(changes) + 2
