@@ -9,7 +9,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 TIDINGS = ROOT / "tests" / "support" / "tidings"
-COMMAND = (sys.executable, "-c", "import sys; from exe.cli import main; sys.exit(main())")
+COMMAND = (
+    sys.executable,
+    "-c",
+    "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); from exe.cli import main; sys.exit(main())",
+)
+"""Ctrl-C works in it, even where the tests themselves were started with it switched off, as in the background."""
 
 
 def environment(**extra: str) -> dict[str, str]:
