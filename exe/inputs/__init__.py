@@ -1,7 +1,7 @@
 """Types → JSON Schema, decoding, strategies; the offline generator; the seven validators; de-duplication.
 
 The public calls: `arguments_schema` and `read_schema`, `call_text` and `canonical_key`, `bind_names`, `generate`,
-`validators.feedback` and `validators.final`. Hypothesis and jsonschema are imported only when first needed.
+`validators.feedback` and `validators.final`. jsonschema is imported only when first needed.
 """
 
 from exe.inputs.decode import ArgumentError, call_text, canonical_key

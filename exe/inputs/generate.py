@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import sys
+import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -20,7 +19,7 @@ from exe.inputs.encode import example_arguments
 from exe.inputs.mine import Hints, mine
 from exe.inputs.schema import Signature, read_schema
 from exe.inputs.select import features, novel, select
-from exe.inputs.strategies import arguments_strategy
+from exe.inputs.strategies import Maker
 from exe.inputs.validators import Trial, final, trial
 from exe.records import Call, Job, Json, Outcome, Program, Rejection
 
@@ -111,36 +110,11 @@ def _keyed(program: Program, signature: Signature, inputs: Iterable[dict[str, Js
 
 def _samples(
     signature: Signature, hints: Hints, examples: Sequence[dict[str, Json]], seed: int, size: int
-) -> list[dict[str, Json]]:
-    _set_storage()
-    import hypothesis
-
-    samples: list[dict[str, Json]] = []
-
-    @hypothesis.seed(seed)
-    @hypothesis.settings(
-        max_examples=size,
-        database=None,
-        deadline=None,
-        phases=[hypothesis.Phase.generate],
-        suppress_health_check=list(hypothesis.HealthCheck),
-        verbosity=hypothesis.Verbosity.quiet,
-    )
-    @hypothesis.given(arguments_strategy(signature, hints, examples))
-    def collect(arguments: dict[str, Json]) -> None:
-        samples.append(arguments)
-
-    collect()
-    return samples
-
-
-def _set_storage() -> None:
-    """Keep Hypothesis, on its first import, from writing its folder into the current directory."""
-    if "hypothesis" not in sys.modules and "HYPOTHESIS_STORAGE_DIRECTORY" not in os.environ:
-        from hypothesis.configuration import set_hypothesis_home_dir
-        from platformdirs import user_cache_path
-
-        set_hypothesis_home_dir(user_cache_path("execution-eval") / "hypothesis")
+) -> Iterator[dict[str, Json]]:
+    """Arguments made from a seeded source of choices: the makers of the strategies without an engine above them."""
+    choices = random.Random(seed)
+    for _ in range(size):
+        yield Maker(lambda bound: int(choices.random() * bound), hints, signature.names).arguments(signature, examples)
 
 
 def _mix(seed: int, *parts: object) -> int:

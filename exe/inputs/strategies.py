@@ -1,7 +1,7 @@
-"""Hypothesis strategies: one a type, giving OData JSON; readable values first, guided by what the code says.
+"""What makes values of a type, as OData JSON: readable ones first, guided by what the code says.
 
-Everything is drawn from small bounded integers. Hypothesis mixes constants of the modules that happen to be loaded into
-wider draws, and then the same seed would not give the same inputs in another process.
+Everything comes from one source of small whole numbers. The generator's is a seeded one; `type_strategy` and
+`arguments_strategy` (extra `hypothesis`) let Hypothesis choose and shrink.
 """
 
 from __future__ import annotations
@@ -329,9 +329,9 @@ class Maker:
         strings, patterns = self.hints.strings, self.hints.patterns_by_name.get(name, ())
         options = [_words, _words, _words, _edge, _letters, _phrase, *([_long] if self.chance(10) else [])]
         options += [_hinted] * 4 if hinted else []
-        options += [_tested] * 2 if tested else []
+        options += [_tested] * 4 if tested else []
         options += [_constant, _constant, _pieces] if strings else []
-        options += [_matching] * 3 if patterns else [_matching] if self.hints.patterns else []
+        options += [_matching] * 6 if patterns else [_matching] if self.hints.patterns else []
         return self.choose(options)(self, name)
 
 

@@ -8,6 +8,7 @@ import enum
 import inspect
 import json
 import sys
+import tempfile
 import types
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,10 +16,13 @@ from typing import Any
 
 import jsonschema
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from exe.inputs import canonical_key, conformity, read_schema
 from exe.inputs.generate import draw
 from exe.inputs.mine import Hints, mine
+from exe.inputs.strategies import arguments_strategy, type_strategy
 from exe.records import Type
 from tests.unit.analysis.test_annotations import PRELUDE, SUPPORTED
 from tests.unit.inputs.building import build
@@ -153,6 +157,17 @@ class Tool:
             raise KeyError(b)
         return f"{self.name} {a} {b} {rest} {mode} {more}"
 """
+
+
+@given(st.data())
+@settings(max_examples=20, deadline=None)
+def test_hypothesis_chooses_from_the_same_makers(data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        found, program, signature = build(Path(folder), EVERYTHING, "Tool.use")
+    arguments = data.draw(arguments_strategy(signature, Hints()))
+    assert conformity(program.parameters, signature, arguments)[1] is None
+    value = data.draw(type_strategy(found.parameters[0].type))
+    assert type(value) is int
 
 
 @pytest.mark.parametrize("seed", range(3))

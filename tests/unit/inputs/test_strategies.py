@@ -58,7 +58,9 @@ def test_literals_as_json(tmp_path: Path, annotation: str, value: Any, expected:
     made = to_json(found, value, signature.names)
     assert made == expected
     assert type(made) is type(expected)
-    assert repr(eval(call_text("f", signature, {"x": made})[2:-1])) == repr(value)
+    back = eval(call_text("f", signature, {"x": made})[2:-1])
+    assert back == value or repr(back) == repr(value)  # NaN equals nothing; a set has no order to print
+    assert type(back) is type(value)
 
 
 @pytest.mark.parametrize(
