@@ -5,8 +5,8 @@ runs at loading, may come to it by name: `exe.analysis.references` tells, with t
 function may have been handed to anyone; a class that derives from a class of the standard library is called back by
 it; and where names are asked for that only the run knows (`getattr(x, name)`), every method is reached.
 
-Harmless are: `importlib.import_module("x")` and `__import__("x")` with a literal that is no module of the project (they
-do here what they did there); `exec` and `eval` with a namespace of their own; looking in `sys.modules` for a literal
+Harmless are: `importlib.import_module("x")` and `__import__("x")` with a name whose first part is literal and no package
+of the project (they do here what they did there); `exec` and `eval` with a namespace of their own; looking in `sys.modules` for a literal
 name that neither the project nor the standard library has; `sys.modules[c.__module__]`, which is the module that `c`
 stands in, here as there.
 """
@@ -134,12 +134,28 @@ def _harmless(project: Project, unit: Unit, use: Use, text: str) -> bool:
     match text, around:
         case "builtins.exec" | "builtins.eval", [ast.Call(args=[_, namespace, *_]), *_]:
             return not isinstance(namespace, ast.Starred) and not _is_none(namespace)
-        case _, [ast.Call(args=[ast.Constant(value=str() as name)], keywords=[]), *_] if text in IMPORTERS:
-            return not name.startswith(".") and project.find(name.partition(".")[0]) is None
+        case _, [ast.Call(args=[name], keywords=[]), *_] if text in IMPORTERS:
+            package = _imported_package(name)
+            return bool(package) and project.find(package) is None
         case "sys.modules", [*_]:
             return any(_fixed_key(project, key) for key in _keys(around))
         case _:
             return False
+
+
+def _imported_package(name: ast.expr) -> str:
+    """The top-level package that an import by name leads to, where the name or its beginning is literal; else ""."""
+    match name:
+        case ast.Constant(value=str() as text):
+            return text.partition(".")[0]
+        case (
+            ast.JoinedStr(values=[ast.Constant(value=str() as text), *_])
+            | ast.BinOp(left=ast.Constant(value=str() as text), op=ast.Add())
+        ):
+            package, dot, _ = text.partition(".")
+            return package if dot else ""
+        case _:
+            return ""
 
 
 def _around(root: ast.AST, use: Use) -> list[ast.AST]:
