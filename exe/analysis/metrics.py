@@ -45,7 +45,7 @@ def static_metrics(source: str, entry: str) -> dict[str, int | float]:
         counts.pop(context, None)
     metrics["ifs"] = counts["If"]
     metrics["identifiers"] = len(_identifiers(tree))
-    metrics["call_depth"] = call_depth(read_program(tree), entry)
+    metrics["call_depth"] = call_depth(read_program(source), entry)
     metrics.update({f"ast.{name}": counts[name] for name in sorted(counts) if counts[name]})
     metrics.update(_radon(tree, entry, int(metrics.get("lines_of_code", 0))))
     return metrics

@@ -203,9 +203,8 @@ def refuse_reached(source: str, entry: str, hazards: Iterable[Hazard]) -> None:
     listed = sorted(hazards, key=lambda one: (one.reason, one.detail))
     if not listed:
         return
-    tree = ast.parse(source)
-    program = read_program(tree)
-    reached = program.reach(entry, *_roots(tree, program))
+    program = read_program(source)
+    reached = program.reach(entry, *_roots(program))
     asked, anything = _asked_by_name(program, reached)
     for one in listed:
         owner, _, method = one.key.rpartition(".")
@@ -214,18 +213,18 @@ def refuse_reached(source: str, entry: str, hazards: Iterable[Hazard]) -> None:
             raise Refused(one.reason, one.detail)
 
 
-def _roots(tree: ast.Module, program: Program) -> Iterator[str]:
+def _roots(program: Program) -> Iterator[str]:
     """Pieces that run at loading, and functions that others may hold: decorated, or overriding the library's."""
     yield from (key for key in program.pieces if key not in program.functions)
-    for node in ast.walk(tree):
-        match node:
-            case ast.FunctionDef() | ast.AsyncFunctionDef() if not _plain_decorators(node):
-                yield node.name
-            case ast.ClassDef():
-                called_back = _called_back(node, program)
+    for statement, before in program.statements:
+        for node, _ in statement.names.definitions:
+            if isinstance(node, ast.ClassDef):
+                called_back = _called_back(node, program, before)
                 for child in node.body:
                     if isinstance(child, FunctionNode) and (called_back or not _plain_decorators(child)):
                         yield f"{node.name}.{child.name}"
+            elif not _plain_decorators(node):
+                yield node.name
 
 
 def _plain_decorators(node: FunctionNode) -> bool:
@@ -237,10 +236,10 @@ def _plain_decorators(node: FunctionNode) -> bool:
     )
 
 
-def _called_back(node: ast.ClassDef, program: Program) -> bool:
-    """Whether a base of the standard library may call what the class overrides."""
+def _called_back(node: ast.ClassDef, program: Program, before: int) -> bool:
+    """Whether a base of the standard library may call what the class overrides; `before` its text stand so many lines."""
     own = program.pieces.get(node.name)
-    lines = {base.lineno for base in node.bases}
+    lines = {base.lineno + before for base in node.bases}
     targets = [one.target for one in own.references if one.line in lines] if own is not None else []
     return any(not target.startswith(_PLAIN_BASES) for target in targets)
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
 
 from exe.analysis.references import Program, Reference, read_program
-from exe.analysis.text import SourceFault, parse
+from exe.analysis.text import SourceFault
 from exe.records import Rejection
 
 from .lists import banned, lists
+
+_BY_NAME: Final = "builtins.getattr"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,12 +68,12 @@ def findings(source: str, entry: str) -> tuple[Finding, ...]:
     (a lock, a context variable) does not count. Annotations, isinstance and except only name things. Raises SourceFault
     where the source does not parse.
     """
-    return _findings(read_program(parse(source)), entry)
+    return _findings(read_program(source), entry)
 
 
 def mutated_globals(source: str, entry: str) -> tuple[str, ...]:
     """Own globals that code in reach of `entry` rebinds (`global x`): a case may then depend on the calls before it."""
-    program = read_program(parse(source))
+    program = read_program(source)
     return tuple(sorted({name for key in program.reach(entry) for name in program.pieces[key].rebinds}))
 
 
@@ -80,7 +84,7 @@ def _findings(program: Program, entry: str) -> tuple[Finding, ...]:
         piece = program.pieces[key]
         own = [Reference(name, 0, False, None) for name in piece.names if name in lists().own]
         for reference in [*piece.references, *own]:
-            if reference.passive:
+            if reference.passive or not _notable(reference.target):
                 continue
             for rule in PURITY:
                 detail = rule.check(reference, where)
@@ -89,6 +93,12 @@ def _findings(program: Program, entry: str) -> tuple[Finding, ...]:
                         rule=rule.name, detail=detail, line=reference.line, piece=key
                     )
     return tuple(sorted(found.values(), key=lambda f: (f.piece != entry, f.line, f.rule, f.detail)))
+
+
+@lru_cache(maxsize=20_000)
+def _notable(target: str) -> bool:
+    """Whether any rule may say something about a name: one that is banned, or by which others are fetched."""
+    return banned(target) != "" or target == _BY_NAME
 
 
 def _category(name: str) -> Callable[[Reference, Where], str | None]:
@@ -118,7 +128,7 @@ def _identity(reference: Reference, where: Where) -> str | None:
 
 def _dynamic_name(reference: Reference, where: Where) -> str | None:
     """`getattr` with a name that is computed; the generic special methods of a class that merely is in reach may."""
-    if reference.target != "builtins.getattr" or not (where.asked or where.entry):
+    if reference.target != _BY_NAME or not (where.asked or where.entry):
         return None
     call = reference.call
     if call is not None and len(call.args) > 1 and isinstance(call.args[1], ast.Constant):
