@@ -45,7 +45,7 @@ class Part:
     rebinds: set[str] = field(default_factory=set)
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, weakref_slot=True)
 class Statement:
     """One statement, positions counted from the start of its text.
 

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from exe.analysis.text import SourceFault
 from exe.errors import InputError
 from exe.inputs.decode import OmissionError, call_text, canonical_key
 from exe.inputs.encode import example_arguments
@@ -46,7 +47,7 @@ def generate(program: Program, *, seed: int, count: int, execute: Execute) -> Ge
     signature = read_schema(program.parameters)
     try:
         hints = mine(program.source, program.entry)
-    except SyntaxError as error:
+    except SourceFault as error:
         raise InputError(f"program {program.id}: not Python: {error}") from error
     examples = list(example_arguments(program.entry, signature, hints.examples))
     trials: list[Trial] = []

@@ -5,9 +5,12 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
+
+from exe.analysis.statements import Statement, read_statements
 
 MAX_EACH = 120  # constants of one kind
 MAX_TEXT = 80  # characters of a mined string
@@ -45,31 +48,66 @@ class Hints:
 
 
 def mine(source: str, entry: str) -> Hints:
-    """Read the hints in a program's text. Raises SyntaxError where it is no Python."""
-    tree = ast.parse(source)
-    entry_node = find_entry(tree, entry)
-    miner = _Miner(_tables(tree), _compiled(tree))
+    """Read the hints in a program's text. Raises SourceFault where it is no Python."""
+    statements = [statement for statement, _ in read_statements(source)]
+    mined = [_mined(statement) for statement in statements]
+    body = [statement.node for statement in statements]
+    entry_node = find_entry(body, entry)
     if entry_node is not None:
-        miner.visit(entry_node)
-    for statement in tree.body:
-        miner.visit(statement)
+        mined.insert(0, _Miner(entry_node))
+    tables = {name: values for one in mined for name, values in one.tables.items()}
+    compiled = {name: pattern for one in mined for name, pattern in one.compiled.items()}
     return Hints(
-        strings=_distinct(miner.strings),
-        integers=_distinct(miner.integers),
-        floats=_distinct(miner.floats),
-        keys=_distinct(miner.keys),
-        patterns=_distinct(miner.patterns)[:20],
-        by_name={name: _distinct(values) for name, values in miner.by_name.items()},
-        keys_by_name={name: _distinct(values) for name, values in miner.keys_by_name.items()},
-        patterns_by_name={name: _distinct(values) for name, values in miner.patterns_by_name.items()},
-        examples=tuple(_examples(tree, entry_node, entry)),
+        strings=_distinct(value for one in mined for value in one.strings),
+        integers=_distinct(value for one in mined for value in one.integers),
+        floats=_distinct(value for one in mined for value in one.floats),
+        keys=_distinct(value for one in mined for value in one.keys),
+        patterns=_distinct(_resolved([one.patterns for one in mined], compiled))[:20],
+        by_name=_joined([one.by_name for one in mined], tables),
+        keys_by_name=_joined([one.keys_by_name for one in mined], {}),
+        patterns_by_name=_joined([one.patterns_by_name for one in mined], compiled),
+        examples=tuple(_examples(mined, body, entry_node, entry)),
         entry=entry.rpartition(".")[2],
     )
 
 
-def find_entry(tree: ast.Module, entry: str) -> ast.FunctionDef | None:
-    """The definition of `f` or `Class.f` in a program, the last one where there are several."""
-    body: list[ast.stmt] = tree.body
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a global of the program holds; looked up when the statements are put together."""
+
+    name: str
+
+
+_memory: WeakKeyDictionary[Statement, _Miner] = WeakKeyDictionary()
+
+
+def _mined(statement: Statement) -> _Miner:
+    """What a statement holds; read once for all programs that have it."""
+    found = _memory.get(statement)
+    if found is None:
+        found = _memory[statement] = _Miner(statement.node)
+    return found
+
+
+def _resolved(lists: Iterable[Iterable[Any]], held: Mapping[str, Sequence[Any]]) -> Iterator[Any]:
+    for values in lists:
+        for value in values:
+            if isinstance(value, Held):
+                yield from held.get(value.name, ())
+            else:
+                yield value
+
+
+def _joined(
+    tables: Sequence[Mapping[str, Iterable[Any]]], held: Mapping[str, Sequence[Any]]
+) -> dict[str, tuple[Any, ...]]:
+    names = dict.fromkeys(name for table in tables for name in table)
+    found = {name: _distinct(_resolved([table.get(name, ()) for table in tables], held)) for name in names}
+    return {name: values for name, values in found.items() if values}
+
+
+def find_entry(body: Iterable[ast.stmt], entry: str) -> ast.FunctionDef | None:
+    """The definition of `f` or `Class.f` among statements, the last one where there are several."""
     *owners, name = entry.split(".")
     for owner in owners:
         classes = [node for node in _flat(body) if isinstance(node, ast.ClassDef) and node.name == owner]
@@ -87,36 +125,12 @@ def _flat(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
             yield from _flat(child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt))
 
 
-def _distinct(values: list[Any]) -> tuple[Any, ...]:
+def _distinct(values: Iterable[Any]) -> tuple[Any, ...]:
     """First occurrences, in order, `1` and `True` and `1.0` apart."""
-    return tuple({(type(value), repr(value)): value for value in values}.values())[:MAX_EACH]
+    return tuple(itertools.islice({(type(value), repr(value)): value for value in values}.values(), MAX_EACH))
 
 
-def _tables(tree: ast.Module) -> dict[str, list[Any]]:
-    """Module-level names bound to a display or a set call of constants → those constants (a dict's keys)."""
-    tables: dict[str, list[Any]] = {}
-    for statement in tree.body:
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                tables[name] = _constants_in(value)
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-                tables[name] = _constants_in(value)
-    return tables
-
-
-def _compiled(tree: ast.Module) -> dict[str, str]:
-    """Names bound anywhere to `re.compile("…")` → the pattern."""
-    return {
-        name: pattern
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assign)
-        for pattern in [_pattern_of(node.value, {})]
-        if pattern is not None and isinstance(node.value, ast.Call)
-        for name in [target.id for target in node.targets if isinstance(target, ast.Name)]
-    }
-
-
-def _pattern_of(node: ast.expr, compiled: Mapping[str, str]) -> str | None:
+def _pattern_of(node: ast.expr) -> str | Held | None:
     match node:
         case ast.Constant(value=str() as text):
             return text
@@ -125,7 +139,7 @@ def _pattern_of(node: ast.expr, compiled: Mapping[str, str]) -> str | None:
         ):
             return text
         case ast.Name(id=name):
-            return compiled.get(name)
+            return Held(name)
         case _:
             return None
 
@@ -153,17 +167,34 @@ def _constant(node: ast.expr) -> list[Any]:
 
 
 class _Miner(ast.NodeVisitor):
-    def __init__(self, tables: Mapping[str, list[Any]], compiled: Mapping[str, str]) -> None:
-        self.tables = tables
-        self.compiled = compiled
-        self.patterns_by_name: dict[str, list[str]] = {}
+    """The hints in one statement. Lists by name may hold `Held`: a table or a pattern that another statement binds."""
+
+    def __init__(self, statement: ast.stmt) -> None:
         self.strings: list[str] = []
         self.integers: list[int] = []
         self.floats: list[float] = []
         self.keys: list[str] = []
-        self.patterns: list[str] = []
+        self.patterns: list[str | Held] = []
         self.by_name: dict[str, list[Any]] = {}
         self.keys_by_name: dict[str, list[str]] = {}
+        self.patterns_by_name: dict[str, list[str | Held]] = {}
+        self.compiled: dict[str, list[str]] = {}  # names bound anywhere to `re.compile("…")`
+        self.calls: dict[str, list[ast.Call]] = {}  # by the name that is called
+        self.tables: dict[
+            str, list[Any]
+        ] = {}  # a global bound to a display or a set call of constants → those (a dict's keys)
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                self.tables[name] = _constants_in(value)
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                self.tables[name] = _constants_in(value)
+        self.visit(statement)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        pattern = _pattern_of(node.value) if isinstance(node.value, ast.Call) else None
+        if isinstance(pattern, str):
+            self.compiled.update((target.id, [pattern]) for target in node.targets if isinstance(target, ast.Name))
+        self.generic_visit(node)
 
     def visit_Expr(self, node: ast.Expr) -> None:
         if not isinstance(node.value, ast.Constant):  # a docstring is no input
@@ -213,7 +244,7 @@ class _Miner(ast.NodeVisitor):
 
     def _options(self, container: ast.expr) -> list[Any]:
         if isinstance(container, ast.Name):
-            return self.tables.get(container.id, [])
+            return [Held(container.id)]
         return _constants_in(container)
 
     def _about(self, name: str, values: list[Any]) -> None:
@@ -229,7 +260,7 @@ class _Miner(ast.NodeVisitor):
             self._key(owner or "", node.slice.value)
         index = _subject(node.slice)
         if index is not None and isinstance(node.value, ast.Name):
-            self._about(index, self.tables.get(node.value.id, []))
+            self._about(index, [Held(node.value.id)])
         self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:
@@ -239,16 +270,19 @@ class _Miner(ast.NodeVisitor):
             case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr=attr), args=[first, *more]) if (
                 attr in _RE_FUNCTIONS
             ):
-                self._matched(_pattern_of(first, self.compiled), more[1 if "sub" in attr else 0 :])
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=known), attr=attr), args=more) if known in self.compiled:
-                self._matched(self.compiled[known], more[1 if "sub" in attr else 0 :])
-            case ast.Call(func=ast.Attribute(value=owner, attr=attr), args=[first, *_]) if attr in _TEXT_TESTS:
+                self._matched(_pattern_of(first), more[1 if "sub" in attr else 0 :])
+            case ast.Call(func=ast.Attribute(value=owner, attr=attr), args=[first, *more]):
+                if attr in _RE_FUNCTIONS and isinstance(owner, ast.Name):
+                    self._matched(Held(owner.id), [first, *more][1 if "sub" in attr else 0 :])
                 name = _subject(owner)
-                if name is not None:
+                if attr in _TEXT_TESTS and name is not None:
                     self._about(name, [v for v in _constants_in(first) if isinstance(v, str)])
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", None)
+        if called is not None:
+            self.calls.setdefault(called, []).append(node)
         self.generic_visit(node)
 
-    def _matched(self, pattern: str | None, subjects: list[ast.expr]) -> None:
+    def _matched(self, pattern: str | Held | None, subjects: list[ast.expr]) -> None:
         if pattern is None:
             return
         self.patterns.append(pattern)
@@ -262,7 +296,7 @@ class _Miner(ast.NodeVisitor):
             self._key(name, first.value)
         subject = _subject(first)
         if subject is not None and isinstance(owner, ast.Name):
-            self._about(subject, self.tables.get(owner.id, []))
+            self._about(subject, [Held(owner.id)])
 
     def visit_Match(self, node: ast.Match) -> None:
         name = _subject(node.subject)
@@ -288,10 +322,15 @@ def _subject(node: ast.expr) -> str | None:
     return None
 
 
-def _examples(tree: ast.Module, entry_node: ast.FunctionDef | None, entry: str) -> Iterator[Example]:
+def _examples(
+    mined: Sequence[_Miner], body: Sequence[ast.stmt], entry_node: ast.FunctionDef | None, entry: str
+) -> Iterator[Example]:
     """Calls of the entry in docstrings, its own first, and wherever the program itself calls it with literals."""
     name = entry.rpartition(".")[2]
-    texts = [ast.get_docstring(node) or "" for node in (entry_node, tree) if node is not None]
+    texts = [ast.get_docstring(entry_node) or ""] if entry_node is not None else []
+    match body[:1]:
+        case [ast.Expr(value=ast.Constant(value=str() as text))]:
+            texts.append(text)
     calls: list[ast.Call] = []
     for text in texts:
         for line in re.findall(r"^\s*>>> ?(.*)$", text, re.MULTILINE)[: MAX_EXAMPLES * 2]:
@@ -299,15 +338,10 @@ def _examples(tree: ast.Module, entry_node: ast.FunctionDef | None, entry: str) 
                 parsed = ast.parse(line[:2_000])
             except (SyntaxError, ValueError, MemoryError, RecursionError):
                 continue
-            calls += [node for node in ast.walk(parsed) if isinstance(node, ast.Call)]
-    calls += [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    found = 0
-    for call in calls:
-        called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", None)
-        example = _example(call) if called == name and found < MAX_EXAMPLES else None
-        if example is not None:
-            found += 1
-            yield example
+            calls += [node for statement in parsed.body for node in _Miner(statement).calls.get(name, ())]
+    calls += [node for one in mined for node in one.calls.get(name, ())]
+    found = [example for example in map(_example, dict.fromkeys(calls)) if example is not None]
+    yield from found[:MAX_EXAMPLES]
 
 
 def _example(call: ast.Call) -> Example | None:

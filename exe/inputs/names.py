@@ -56,11 +56,14 @@ def bind_names(source: str, types: Iterable[Type], names: Mapping[str, str]) -> 
     `names` maps "module:qualname" of package classes to their emitted names. Raises SyntaxError where `source` is no
     Python.
     """
+    known = dict(names)
+    needed = required_names(types)
+    if not needed:
+        return source, known
     tree = ast.parse(source)
     bound = _bound(tree)
-    known = dict(names)
     lines: list[str] = []
-    for key in required_names(types):
+    for key in needed:
         module, _, name = key.partition(":")
         if module == "builtins":
             if name in bound:
