@@ -60,6 +60,7 @@ class Use:
     fstring: ast.JoinedStr | None
     home: Scope | None = None
     ambiguous: bool = False  # read in a class body before the class binds it: a global if there is one
+    quoted: bool = False  # in a string annotation: evaluated by nobody but those who read annotations
 
 
 @dataclass(eq=False, slots=True)
@@ -100,6 +101,34 @@ def names_of(node: ast.stmt) -> Names:
         _place(use)
     walker.names.uses.sort(key=lambda use: (use.node.lineno, use.node.col_offset))
     return walker.names
+
+
+def quoted_uses(node: ast.Constant, scope: Scope, reading: Reading) -> list[Use]:
+    """The uses of names in a string annotation, placed where they stand in the source.
+
+    There are none where it is no expression, or where its text is not that of the source: escapes, several lines.
+    """
+    text = node.value
+    if not isinstance(text, str) or node.lineno != node.end_lineno:
+        return []
+    if (node.end_col_offset or 0) - node.col_offset != len(text.encode("utf-8", "surrogatepass")) + 2:
+        return []
+    try:
+        inner = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    for part in ast.walk(inner):
+        if isinstance(part, ast.expr):
+            part.lineno = part.end_lineno = node.lineno
+            part.col_offset += node.col_offset + 1
+            part.end_col_offset = (part.end_col_offset or 0) + node.col_offset + 1
+    walker = _Walker()
+    walker.push(inner, _Flags(scope, deferred=True, reading=reading))
+    walker.walk()
+    for use in walker.names.uses:
+        use.quoted = True
+        _place(use)
+    return walker.names.uses
 
 
 def _place(use: Use) -> None:
@@ -147,6 +176,9 @@ class _Walker:
 
     def run(self, node: ast.stmt) -> None:
         self.push(node, _Flags(self.top))
+        self.walk()
+
+    def walk(self) -> None:
         while self.stack:
             current, flags = self.stack.pop()
             self.visit(current, flags)

@@ -211,6 +211,9 @@ class TableBuilder:
         self.table.units.append(unit)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             self._bind(unit, node.name, None)
+            if isinstance(node, ast.ClassDef):
+                for inner in _imports_at_once(node.body):
+                    unit.loads += [(one.loads, one.target.attribute) for one in imported_names(self.module, inner)]
         elif isinstance(node, ast.Assign) and all(isinstance(target, ast.Name) for target in node.targets):
             for target in node.targets:
                 assert isinstance(target, ast.Name)
@@ -247,6 +250,16 @@ class TableBuilder:
     def lookup(self, text: str) -> ast.expr | str | None:
         """What a dotted name stands for at this point of the module."""
         return lookup_in(self.project, self.table, text)
+
+
+def _imports_at_once(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Imports that run with the body of a class."""
+    for node in body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            for inner in ("body", "orelse", "finalbody", "handlers"):
+                yield from _imports_at_once(getattr(node, inner, []))
 
 
 def lookup_in(project: Surroundings, table: UnitTable, text: str) -> ast.expr | str | None:

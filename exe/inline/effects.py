@@ -62,7 +62,8 @@ class Effects:
         """What executing a unit changes, apart from the module globals that it binds."""
         node = unit.node
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.decorator_list:
-            return set()
+            if not any(isinstance(part, ast.Call) for part in immediate(node)):
+                return set()
         if isinstance(node, ast.Import | ast.ImportFrom):
             return set()
         if isinstance(node, ast.Assign | ast.AnnAssign) and is_plain(node):

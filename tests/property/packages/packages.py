@@ -106,7 +106,8 @@ def generate(random: Random, features: int = 12) -> Generated:
 class _Generator:
     def __init__(self, random: Random) -> None:
         self.random = random
-        self.modules = {name: Writing(name, random.random() < 0.4, random.random() < 0.4) for name in ORDER}
+        postponing = random.choice((0.0, 0.0, 0.5, 0.5, 1.0))  # most packages are of one mind
+        self.modules = {name: Writing(name, random.random() < postponing, random.random() < 0.4) for name in ORDER}
         self.witnesses: dict[str, str] = {}
 
     def package(self, features: int) -> Generated:
