@@ -262,6 +262,17 @@ def _imports_at_once(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFr
                 yield from _imports_at_once(getattr(node, inner, []))
 
 
+def unbound_again(name: str, units: list[Unit]) -> bool:
+    """Whether a module has lost a name by its end: by `del`, or since only `except … as name` ever binds it."""
+    return isinstance(units[-1].node, ast.Delete) or all(
+        isinstance(unit.node, ast.Try) and _handlers(unit.node, name) == unit.names.top.bound.get(name) for unit in units
+    )
+
+
+def _handlers(node: ast.Try, name: str) -> int:
+    return sum(isinstance(part, ast.ExceptHandler) and part.name == name for part in ast.walk(node))
+
+
 def lookup_in(project: Surroundings, table: UnitTable, text: str) -> ast.expr | str | None:
     """What a dotted name stands for in a module as far as it was read, for `static.evaluate`."""
     first, *rest = text.split(".")

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from exe.analysis.imports import imported_names
 from exe.analysis.modules import FunctionNode
 from exe.analysis.project import Project
 from exe.analysis.scopes import Use
-from exe.analysis.targets import Foreign, Slot, Target
+from exe.analysis.targets import Foreign, ModuleRef, Slot, Target
 from exe.analysis.units import Unit
 from exe.inline.changes import (
     MUTATORS,
@@ -304,14 +305,15 @@ class Effects:
             if not use.deferred or not any(start <= use.node.lineno <= end for start, end in spans):
                 continue
             changes = id(use.node) in changed or (bool(use.attributes) and use.context != "load")
-            if use.home is not None:
+            imported = self._imported_here(unit, use)
+            if use.home is not None and imported is None:
                 arguments = arguments or (changes and use.name in parameters)
                 if changes:
                     for root in aliases.get(use.name, ()):
                         arguments = arguments or root.id in parameters
                         self._touch_root(unit, root, uses, touched)
                 continue
-            target, used = self.resolve(unit.module.name, use)
+            target, used = imported or self.resolve(unit.module.name, use)
             if changes:
                 self._touch(target, touched)
             if use.called and isinstance(target, Slot):
@@ -321,6 +323,18 @@ class Effects:
                     touched.update(self.of_method(target, use.attributes[-1].attr))
         arguments = self._inner_calls(unit, bodies, parameters, touched) or arguments
         return Effect(frozenset(touched), arguments)
+
+    def _imported_here(self, unit: Unit, use: Use) -> tuple[Target, int] | None:
+        """What a local name stands for that a function imports, and how many attributes lead there."""
+        if use.home is None or use.name not in use.home.imports or use.name in use.home.bound:
+            return None
+        node, alias = use.home.imports[use.name][0]
+        imported = next(one.target for one in imported_names(unit.module, node) if one.alias is alias)
+        target, used = self.project.follow_parts(imported.module, imported.attribute), 0
+        while isinstance(target, ModuleRef) and used < len(use.attributes):
+            target = self.project.attribute(target, use.attributes[used].attr)
+            used += 1
+        return target, used
 
     def _touch_root(self, unit: Unit, root: ast.Name, uses: dict[int, Use], touched: set[Touched]) -> None:
         use = uses.get(id(root))

@@ -62,6 +62,7 @@ class Tally:
     """What came of packages: features compared, refusals by reason and feature, originals that do not work, outcomes."""
 
     packages: int = 0
+    functions: int = 0
     compared: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
     broken: Counter[str] = field(default_factory=Counter)
@@ -71,6 +72,7 @@ class Tally:
     def add(self, other: Tally) -> None:
         """Takes in what came of other packages."""
         self.packages += other.packages
+        self.functions += other.functions
         self.compared += other.compared
         self.refused += other.refused
         self.broken += other.broken
@@ -131,6 +133,7 @@ class _Comparison:
         if found != expected:
             self._differs(target, told, str(expected), str(found), result.source)
             return None
+        self.tally.functions += 1
         self.tally.outcomes.update(one[0] if one[0] == "value" else f"error {one[1]}" for one in expected)
         return {*_shown_by(features, expected, together=module == MAIN), *_seen(target, result)}
 
