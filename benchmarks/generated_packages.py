@@ -38,7 +38,18 @@ BATCH = 100  # packages a process
 DEADLINE = 600  # seconds for a batch before its process is given up
 FLOOR = 500  # packages in which each feature is compared, of 10,000
 REFUSED = 0.10  # of the functions looked at, at most
-PRELOADED = ("asyncio", "bisect", "copyreg", "dataclasses", "decimal", "enum", "heapq", "inspect", "mimetypes", "typing")
+PRELOADED = (
+    "asyncio",
+    "bisect",
+    "copyreg",
+    "dataclasses",
+    "decimal",
+    "enum",
+    "heapq",
+    "inspect",
+    "mimetypes",
+    "typing",
+)
 
 
 def main() -> int:
@@ -62,7 +73,9 @@ def main() -> int:
     for part in batches(arguments.first, arguments.packages, arguments.workers, arguments.record):
         tally.add(part)
         done += part.packages
-        print(f"\r{done} of {arguments.packages} packages, {len(tally.differences)} differences", end="", file=sys.stderr)
+        print(
+            f"\r{done} of {arguments.packages} packages, {len(tally.differences)} differences", end="", file=sys.stderr
+        )
     print(file=sys.stderr)
     return report(tally, arguments.packages, time.perf_counter() - started)
 
@@ -121,7 +134,10 @@ def read_record(path: Path) -> Iterator[tuple[tuple[int, int], Tally]]:
         (first, stop), told = json.loads(line)
         counts = {name: Counter(told[name]) for name in ("compared", "refused", "broken", "outcomes")}
         differences = [(seed, Difference(**difference)) for seed, difference in told["differences"]]
-        yield (first, stop), Tally(packages=told["packages"], functions=told["functions"], differences=differences, **counts)
+        yield (
+            (first, stop),
+            Tally(packages=told["packages"], functions=told["functions"], differences=differences, **counts),
+        )
 
 
 # ---- reports --------------------------------------------------------------------------------------------------------
@@ -137,7 +153,9 @@ def report(tally: Tally, packages: int, seconds: float) -> int:
         print(f"| {name} | {tally.compared[name]} |")
     refused, broken = tally.refused.total(), tally.broken.total()
     looked_at = tally.functions + refused + broken + len(tally.differences)
-    print(f"\n{tally.packages} packages in {seconds:.0f} s; {tally.functions} functions compared on {tally.outcomes.total()} calls")
+    print(
+        f"\n{tally.packages} packages in {seconds:.0f} s; {tally.functions} functions compared on {tally.outcomes.total()} calls"
+    )
     print("outcomes:", ", ".join(f"{count} {name}" for name, count in tally.outcomes.most_common(12)))
     print(f"originals that do not load: {broken} of {looked_at} ({broken / looked_at:.2%})")
     print(f"refused: {refused} of {looked_at} ({refused / looked_at:.2%})")
@@ -176,7 +194,9 @@ def mutants() -> int:
     for mutant in MUTANTS:
         packages = found_after(mutant)
         missed += packages is None
-        print(f"| {mutant.name} | {packages if packages is not None else 'not found'} | {mutant.packages} |", flush=True)
+        print(
+            f"| {mutant.name} | {packages if packages is not None else 'not found'} | {mutant.packages} |", flush=True
+        )
     return int(bool(missed))
 
 

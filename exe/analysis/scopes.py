@@ -103,27 +103,10 @@ def names_of(node: ast.stmt) -> Names:
     return walker.names
 
 
-def quoted_uses(node: ast.Constant, scope: Scope, reading: Reading) -> list[Use]:
-    """The uses of names in a string annotation, placed where they stand in the source.
-
-    There are none where it is no expression, or where its text is not that of the source: escapes, several lines.
-    """
-    text = node.value
-    if not isinstance(text, str) or node.lineno != node.end_lineno:
-        return []
-    if (node.end_col_offset or 0) - node.col_offset != len(text.encode("utf-8", "surrogatepass")) + 2:
-        return []
-    try:
-        inner = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-    for part in ast.walk(inner):
-        if isinstance(part, ast.expr):
-            part.lineno = part.end_lineno = node.lineno
-            part.col_offset += node.col_offset + 1
-            part.end_col_offset = (part.end_col_offset or 0) + node.col_offset + 1
+def uses_in(expression: ast.expr, scope: Scope, reading: Reading) -> list[Use]:
+    """The uses of names in the expression of a string annotation."""
     walker = _Walker()
-    walker.push(inner, _Flags(scope, deferred=True, reading=reading))
+    walker.push(expression, _Flags(scope, deferred=True, reading=reading))
     walker.walk()
     for use in walker.names.uses:
         use.quoted = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -265,7 +265,8 @@ def _imports_at_once(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFr
 def unbound_again(name: str, units: list[Unit]) -> bool:
     """Whether a module has lost a name by its end: by `del`, or since only `except … as name` ever binds it."""
     return isinstance(units[-1].node, ast.Delete) or all(
-        isinstance(unit.node, ast.Try) and _handlers(unit.node, name) == unit.names.top.bound.get(name) for unit in units
+        isinstance(unit.node, ast.Try) and _handlers(unit.node, name) == unit.names.top.bound.get(name)
+        for unit in units
     )
 
 

@@ -148,6 +148,7 @@ def _postponed(slice_: Slice) -> bool:
 
 def _works_by_annotation(reading: UnitReading, slice_: Slice) -> bool:
     """Whether evaluating annotations changes what others see, or a string marks the field of a dataclass."""
+    effects = slice_.slicer.effects
     for use, found in reading.uses:
         target = found.target
         if use.reading not in (Reading.FUNCTION, Reading.BODY):
@@ -155,9 +156,8 @@ def _works_by_annotation(reading: UnitReading, slice_: Slice) -> bool:
         if use.quoted:
             if use.reading is Reading.BODY and isinstance(target, Foreign) and marks_field(use, target):
                 return True  # postponed, it would be a string in a string
-        elif use.called and isinstance(target, Slot) and found.used == len(use.attributes):
-            if slice_.slicer.effects.of_function(target).touched:
-                return True
+        elif use.called and isinstance(target, Slot) and effects.of_function(target).touched:
+            return True
     return False
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
@@ -11,13 +10,14 @@ from typing import Final
 from exe.analysis import static, stdlib
 from exe.analysis.imports import ImportedName, imported_names
 from exe.analysis.project import Project
-from exe.analysis.scopes import ImportNode, Reading, Scope, Use, quoted_uses
+from exe.analysis.scopes import ImportNode, Reading, Scope, Use
 from exe.analysis.targets import Builtin, Foreign, Missing, ModuleRef, Slot, Target
 from exe.analysis.units import IMPORT_ERRORS, WIDE_ERRORS, Unit, lookup_in
 from exe.inline.dynamic import Hazard, piece_key
 from exe.inline.modulenames import shows_module
 from exe.inline.namespaces import member_names
 from exe.inline.order import Timeline
+from exe.inline.quoted import quoted_uses
 from exe.inline.result import Refused
 
 ANNOTATION_READERS: Final = frozenset(
@@ -108,12 +108,13 @@ class UnitReading:
     @cached_property
     def imported_later(self) -> frozenset[str]:
         """The modules of the project that its functions import."""
-        targets = [entry.target for entry in self.imports if entry.scope.kind == "function"]
-        return frozenset(
-            target.module if isinstance(target, Slot) else target.name
-            for target in targets
-            if isinstance(target, Slot | ModuleRef)
-        )
+        found: set[str] = set()
+        for entry in self.imports:
+            if entry.scope.kind == "function" and isinstance(entry.target, Slot | ModuleRef):
+                found.add(entry.target.module if isinstance(entry.target, Slot) else entry.target.name)
+                if isinstance(entry.node, ast.Import):
+                    found.add(entry.alias.name)
+        return frozenset(found)
 
     @cached_property
     def modules_at_once(self) -> frozenset[str]:
@@ -262,7 +263,7 @@ class Reader:
                 reading.reads_annotations = True
             reading.uses.append((use, found))
         if unit.names.quoted:
-            reading.uses += [(use, self.resolve(module, use)) for use in _quoted(unit) if use.home is None]
+            reading.uses += [(use, self.resolve(module, use)) for use in quoted_uses(unit) if use.home is None]
         return reading
 
     def _first_binding(self, target: Target, unit: Unit) -> int:
@@ -362,22 +363,6 @@ class Reader:
                 member_names(self.project, entry.target.name)
             settled.append(LocalImport(entry.node, entry.alias, entry.bound, entry.scope, entry.target, how))
         reading.imports = settled
-
-
-def _quoted(unit: Unit) -> Iterator[Use]:
-    """Uses of names in string annotations; strings that are values in them (`Literal["r"]`, `Field("r")`) have none."""
-    values: set[int] = set()
-    for node in ast.walk(unit.node):
-        match node:
-            case ast.Subscript(value=ast.Name(id="Literal") | ast.Attribute(attr="Literal"), slice=inner):
-                values.update(map(id, ast.walk(inner)))
-            case ast.Subscript(value=ast.Name(id="Annotated") | ast.Attribute(attr="Annotated"), slice=ast.Tuple() as all_):
-                values.update(id(part) for inner in all_.elts[1:] for part in ast.walk(inner))
-            case ast.Call():
-                values.update(id(part) for inner in ast.iter_child_nodes(node) for part in ast.walk(inner))
-    for constant, scope, how in unit.names.quoted:
-        if id(constant) not in values and how is not Reading.NEVER:
-            yield from quoted_uses(constant, scope, how)
 
 
 def _inside(node: ast.AST, body: list[ast.stmt]) -> bool:

@@ -10,14 +10,13 @@ from typing import Final
 
 from exe.analysis import static
 from exe.analysis.imports import Imported, star_source
-from exe.analysis.project import Project
 from exe.analysis.scopes import Reading, Use
 from exe.analysis.targets import Builtin, Foreign, Missing, ModuleRef, Slot, Target
 from exe.analysis.units import Unit, lookup_in
 from exe.inline.changes import chain_root
 from exe.inline.deadstores import dead_stores
 from exe.inline.dynamic import Hazard, hazard, piece_key
-from exe.inline.effects import Effects
+from exe.inline.effects import Effects, effects_in, touched_by
 from exe.inline.modulenames import tells
 from exe.inline.namespaces import member_names
 from exe.inline.order import Timeline
@@ -395,29 +394,3 @@ def marks_field(use: Use, target: Foreign) -> bool:
     """Whether an annotation tells a dataclass what kind of field it is on."""
     last = use.attributes[-1].attr if use.attributes else target.attribute
     return last in ("ClassVar", "InitVar", "KW_ONLY")
-
-
-def effects_in(project: Project) -> Effects:
-    """What the units and functions of a project change; one a project."""
-    known = project.cache.get("effects")
-    if not isinstance(known, Effects):
-
-        def resolve(module: str, use: Use) -> tuple[Target, int]:
-            target = project.target(module, use.name)
-            used = 0
-            while isinstance(target, ModuleRef) and used < len(use.attributes):
-                target = project.attribute(target, use.attributes[used].attr)
-                used += 1
-            return target, used
-
-        known = project.cache["effects"] = Effects(project, resolve)
-    return known
-
-
-def touched_by(project: Project, unit: Unit) -> frozenset[Slot | Foreign]:
-    """What executing a unit changes; computed once per project."""
-    cache: dict[Unit, frozenset[Slot | Foreign]] = project.cache.setdefault("touched", {})
-    found = cache.get(unit)
-    if found is None:
-        found = cache[unit] = frozenset(effects_in(project).of_unit(unit))
-    return found

@@ -163,6 +163,8 @@ class UnitWriter:
         if use.fstring is not None:
             place = fstrings.positions(use.fstring, self.lines).get(id(node))
             if place is None or place.shows:
+                if not found.used and text == use.node.id:
+                    return
                 raise Refused("string-formatting", f"{use.name} in an f-string of {self.unit.module.name}")
             first, last = place.start, place.end
             if text[0] in "'\"" and place.quote == text[0]:
@@ -269,6 +271,8 @@ class UnitWriter:
             if name is None or imported is None or not self.slice.star_gives(self.unit, bound):
                 continue
             target = self.slice.resolve_import(imported)
+            if isinstance(target, Slot) and target not in self.naming.emitted:
+                continue  # the name is there for another statement that binds it; nobody reads what is imported
             if isinstance(target, Foreign):
                 lines += import_lines(ForeignName(target.module, target.attribute, name), name, (), self.naming)
             else:

@@ -7,6 +7,7 @@ import copyreg
 import decimal
 import mimetypes
 import tempfile
+import traceback
 import types
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -123,7 +124,11 @@ class _Comparison:
         if isinstance(expected, str):
             self.tally.broken[f"{told}: {expected.replace(str(self.root), '')}"] += 1
             return None
-        result = inline(self.project, candidate(self.project.package, target))
+        try:
+            result = inline(self.project, candidate(self.project.package, target))
+        except Exception:  # noqa: BLE001 -- a fault of the inliner is a difference as well
+            self._differs(target, told, "a program", traceback.format_exc(limit=-2))
+            return None
         if not isinstance(result, Inlined):
             self.tally.refused[f"{result.reason}: {told}"] += 1
             if result.reason not in HONEST:

@@ -1,6 +1,7 @@
 """Features: templates of text for the modules of a package, read from the files beside this one.
 
-    # feature: NAME            or NAME, uncalled: its functions are not called while modules load
+    # feature: NAME            marks may follow. uncalled: its functions are not called while modules load;
+                               rare: it seldom fits, and is tried twice as often
     # here                     text of one module
     # low                      text of a module that is executed before those that follow
     # side, high               text of modules above `low`, in that order
@@ -52,6 +53,7 @@ class Feature:
     parts: tuple[Part, ...]
     kinds: tuple[tuple[str, str], ...]
     called: bool
+    rare: bool
     closes: bool
 
     @cached_property
@@ -108,7 +110,8 @@ def read(text: str) -> Iterator[Feature]:
                     closes = True
                 case _:
                     raise ValueError(f"{name}: {heading!r}")
-        yield Feature(name, tuple(parts), tuple(kinds), marks != "uncalled", closes)
+        told = marks.split()
+        yield Feature(name, tuple(parts), tuple(kinds), "uncalled" not in told, "rare" in told, closes)
 
 
 def _all() -> tuple[Feature, ...]:
@@ -118,3 +121,5 @@ def _all() -> tuple[Feature, ...]:
 
 
 FEATURES: Final = _all()
+DECK: Final = (*FEATURES, *(one for one in FEATURES if one.rare))
+"""What packages draw from."""

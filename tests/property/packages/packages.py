@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
-from tests.property.packages.features import FEATURES, PLACEHOLDER, WITNESS, Feature, Part
+from tests.property.packages.features import DECK, PLACEHOLDER, WITNESS, Feature, Part
 
 LAYOUT: Final = {  # in the order of execution: each may import those before it while it loads
     "vend.core": "vend/core.py",
@@ -98,7 +98,7 @@ class Generated:
     witnesses: dict[str, str]
 
 
-def generate(random: Random, features: int = 12) -> Generated:
+def generate(random: Random, features: int = 14) -> Generated:
     """One package. The same random numbers give the same package."""
     return _Generator(random).package(features)
 
@@ -111,7 +111,7 @@ class _Generator:
         self.witnesses: dict[str, str] = {}
 
     def package(self, features: int) -> Generated:
-        wanted = [self.random.choice(FEATURES) for _ in range(features)]
+        wanted = [self.random.choice(DECK) for _ in range(features)]
         wanted.sort(key=lambda one: one.closes)  # most have something to read and to import by then
         if self.random.random() < 0.5:
             self.random.shuffle(wanted)
@@ -184,7 +184,10 @@ class _Generator:
             return False
         if role != "low":
             return True
-        if writing.closed or (module.startswith("vend") and (feature.uses("relative") or feature.uses("relative_parent") or feature.circular)):
+        if writing.closed or (
+            module.startswith("vend")
+            and (feature.uses("relative") or feature.uses("relative_parent") or feature.circular)
+        ):
             return False
         if feature.witness == "low" and module.startswith("vend"):
             return False  # nothing that the package does is loaded with it
