@@ -38,6 +38,7 @@ BATCH = 100  # packages a process
 DEADLINE = 600  # seconds for a batch before its process is given up
 FLOOR = 500  # packages in which each feature is compared, of 10,000
 REFUSED = 0.10  # of the functions looked at, at most
+COUNTS = ("compared", "refused", "broken", "outcomes")
 PRELOADED = (
     "asyncio",
     "bisect",
@@ -125,19 +126,23 @@ def batch(first: int, stop: int, connection: Connection) -> None:
 
 
 def write_record(path: Path, span: tuple[int, int], tally: Tally) -> None:
+    told = {
+        "packages": tally.packages,
+        "functions": tally.functions,
+        **{name: getattr(tally, name) for name in COUNTS},
+        "differences": [(seed, asdict(difference)) for seed, difference in tally.differences],
+    }
     with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps([span, asdict(tally)]) + "\n")
+        file.write(json.dumps([span, told]) + "\n")
 
 
 def read_record(path: Path) -> Iterator[tuple[tuple[int, int], Tally]]:
     for line in path.read_text("utf-8").splitlines():
         (first, stop), told = json.loads(line)
-        counts = {name: Counter(told[name]) for name in ("compared", "refused", "broken", "outcomes")}
+        counts = {name: Counter(told[name]) for name in COUNTS}
         differences = [(seed, Difference(**difference)) for seed, difference in told["differences"]]
-        yield (
-            (first, stop),
-            Tally(packages=told["packages"], functions=told["functions"], differences=differences, **counts),
-        )
+        tally = Tally(packages=told["packages"], functions=told["functions"], differences=differences, **counts)
+        yield (first, stop), tally
 
 
 # ---- reports --------------------------------------------------------------------------------------------------------
