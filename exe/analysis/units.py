@@ -159,11 +159,13 @@ class TableBuilder:
         if not catching or not (plain or narrow):
             self.add(node)
             return
+        start = len(self.table.units)
         try:
             self.block(node.body, guarded=True)
         except _Stop:
             handler = catching[0]
             if handler.name is not None and _reads(handler.body, handler.name):
+                self.forget(start)
                 self.add(node)
                 return
             self.block([*handler.body, *node.finalbody], guarded)
@@ -240,6 +242,17 @@ class TableBuilder:
                 unit.loads.append((star, None))
                 for name in self.project.star_names(star) or ():
                     self._bind(unit, name, None)
+
+    def forget(self, start: int) -> None:
+        """Takes back the units from an index on."""
+        gone = self.table.units[start:]
+        del self.table.units[start:]
+        for unit in gone:
+            for name in unit.binds:
+                units = self.table.binders[name]
+                units.remove(unit)
+                if not units:
+                    del self.table.binders[name]
 
     def _bind(self, unit: Unit, name: str, target: Imported | None) -> None:
         unit.binds[name] = target
