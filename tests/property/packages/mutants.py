@@ -95,17 +95,17 @@ _definitions = writing.UnitWriter._definitions
 MUTANTS: Final = (
     Mutant("orderer: units sorted by the names of modules", assemble, "simulate", _by_module_name),
     Mutant("orderer: an importer comes before what it imports", assemble, "simulate", _importer_first),
-    Mutant("orderer: modules that functions import come first", assemble, "simulate", _not_late, 300),
+    Mutant("orderer: modules that functions import come first", assemble, "simulate", _not_late, 120),
     Mutant("orderer: a lazy import that a call needs early comes late", assemble, "_premature", lambda *_: [], 120),
     Mutant("orderer: packages around a module are not loaded", order._Run, "load", _around_skipped),
     Mutant("renamer: a collision keeps one name", naming, "_share", _one_name_for_all),
-    Mutant("renamer: locals are not avoided", naming, "captured", lambda _: set()),
+    Mutant("renamer: locals are not avoided", naming, "captured", lambda _: set(), 120),
     Mutant("renamer: global statements keep the old name", writing.UnitWriter, "_globals", lambda _: None),
     Mutant("renamer: a definition takes its new name", writing.UnitWriter, "_definitions", _no_definitions),
     Mutant("slicer: what changes a table is dropped", slice, "touched_by", lambda *_: frozenset()),
     Mutant("slicer: changes through an alias are dropped", slice.Slicer, "_aliases", lambda _: [], 120),
     Mutant("slicer: a snapshot of a rebound global is live", reading.Reader, "_rebound", lambda *_: False),
-    Mutant("slicer: subclasses that nobody names are dropped", slice._Closure, "_subclasses", lambda _: None, 300),
+    Mutant("slicer: subclasses that nobody names are dropped", slice._Closure, "_subclasses", lambda _: None, 120),
     Mutant("merger: modules of classes are not told", slice.Slice, "shows_modules", PropertyMock(return_value=False)),
 )
 

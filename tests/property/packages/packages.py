@@ -107,7 +107,10 @@ class _Generator:
     def __init__(self, random: Random) -> None:
         self.random = random
         postponing = random.choice((0.0, 0.0, 0.5, 0.5, 1.0))  # most packages are of one mind
-        self.modules = {name: Writing(name, random.random() < postponing, random.random() < 0.4) for name in ORDER}
+        self.modules = {
+            name: Writing(name, random.random() < postponing, random.random() < (0.8 if name == ORDER[0] else 0.4))
+            for name in ORDER
+        }
         self.witnesses: dict[str, str] = {}
 
     def package(self, features: int) -> Generated:
@@ -172,15 +175,15 @@ class _Generator:
 
     @staticmethod
     def _fitted(places: dict[str, str], role: str, kind: str) -> dict[str, str]:
-        fixed = {"vendored": "vend.core", "namespace": "pk.space.deep"}.get(kind)
+        fixed = {"vendored": "vend.core", "namespace": "pk.space.deep"}.get(kind.partition(" ")[0])
         return {**places, role: fixed} if fixed else places
 
     def _allows(self, feature: Feature, role: str, module: str, places: dict[str, str]) -> bool:
         writing = self.modules[module]
-        kind = dict(feature.kinds).get(role)
+        kind = dict(feature.kinds).get(role, "").rpartition(" ")[2]
         fits = {"listed": writing.listed, "unlisted": not writing.listed}
         fits |= {"postponed": writing.postponed, "evaluated": not writing.postponed}
-        if not fits.get(kind or "", True) or feature.name in writing.features:
+        if not fits.get(kind, True) or feature.name in writing.features:
             return False
         if role != "low":
             return True
