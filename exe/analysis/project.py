@@ -15,7 +15,7 @@ from exe.analysis.exports import declared_names
 from exe.analysis.imports import Imported, ImportedName
 from exe.analysis.modules import Function, Module, module_functions, module_name
 from exe.analysis.targets import Builtin, Defined, External, Foreign, Missing, ModuleRef, Slot, Target, Unresolved
-from exe.analysis.units import TableBuilder, Unit, UnitTable, lookup_in
+from exe.analysis.units import TableBuilder, Unit, UnitTable, lookup_in, unbound_again
 from exe.records import Package, Rejection
 
 MODULE_DUNDERS: Final = frozenset(
@@ -176,7 +176,8 @@ class Project:
         declared = declared_names(self, module)
         if declared is not None:
             return tuple(name for name in declared if self.has_member(module, name))
-        return tuple(name for name in table.binders if not name.startswith("_"))
+        names = [name for name in table.binders if not name.startswith("_")]
+        return tuple(name for name in names if not unbound_again(name, table.binders[name]))
 
     def static_name(self, target: Imported, rest: list[str]) -> ast.expr | str | None:
         """What an imported name with attributes stands for: a canonical external name, or a settled constant."""

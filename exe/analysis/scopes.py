@@ -60,6 +60,7 @@ class Use:
     fstring: ast.JoinedStr | None
     home: Scope | None = None
     ambiguous: bool = False  # read in a class body before the class binds it: a global if there is one
+    quoted: bool = False  # in a string annotation: evaluated by nobody but those who read annotations
 
 
 @dataclass(eq=False, slots=True)
@@ -100,6 +101,17 @@ def names_of(node: ast.stmt) -> Names:
         _place(use)
     walker.names.uses.sort(key=lambda use: (use.node.lineno, use.node.col_offset))
     return walker.names
+
+
+def uses_in(expression: ast.expr, scope: Scope, reading: Reading) -> list[Use]:
+    """The uses of names in the expression of a string annotation."""
+    walker = _Walker()
+    walker.push(expression, _Flags(scope, deferred=True, reading=reading))
+    walker.walk()
+    for use in walker.names.uses:
+        use.quoted = True
+        _place(use)
+    return walker.names.uses
 
 
 def _place(use: Use) -> None:
@@ -147,6 +159,9 @@ class _Walker:
 
     def run(self, node: ast.stmt) -> None:
         self.push(node, _Flags(self.top))
+        self.walk()
+
+    def walk(self) -> None:
         while self.stack:
             current, flags = self.stack.pop()
             self.visit(current, flags)

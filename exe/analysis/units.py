@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -159,11 +159,13 @@ class TableBuilder:
         if not catching or not (plain or narrow):
             self.add(node)
             return
+        start = len(self.table.units)
         try:
             self.block(node.body, guarded=True)
         except _Stop:
             handler = catching[0]
             if handler.name is not None and _reads(handler.body, handler.name):
+                self.forget(start)
                 self.add(node)
                 return
             self.block([*handler.body, *node.finalbody], guarded)
@@ -211,6 +213,9 @@ class TableBuilder:
         self.table.units.append(unit)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             self._bind(unit, node.name, None)
+            if isinstance(node, ast.ClassDef):
+                for inner in _imports_at_once(node.body):
+                    unit.loads += [(one.loads, one.target.attribute) for one in imported_names(self.module, inner)]
         elif isinstance(node, ast.Assign) and all(isinstance(target, ast.Name) for target in node.targets):
             for target in node.targets:
                 assert isinstance(target, ast.Name)
@@ -238,6 +243,17 @@ class TableBuilder:
                 for name in self.project.star_names(star) or ():
                     self._bind(unit, name, None)
 
+    def forget(self, start: int) -> None:
+        """Takes back the units from an index on."""
+        gone = self.table.units[start:]
+        del self.table.units[start:]
+        for unit in gone:
+            for name in unit.binds:
+                units = self.table.binders[name]
+                units.remove(unit)
+                if not units:
+                    del self.table.binders[name]
+
     def _bind(self, unit: Unit, name: str, target: Imported | None) -> None:
         unit.binds[name] = target
         units = self.table.binders.setdefault(name, [])
@@ -247,6 +263,28 @@ class TableBuilder:
     def lookup(self, text: str) -> ast.expr | str | None:
         """What a dotted name stands for at this point of the module."""
         return lookup_in(self.project, self.table, text)
+
+
+def _imports_at_once(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Imports that run with the body of a class."""
+    for node in body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            for inner in ("body", "orelse", "finalbody", "handlers"):
+                yield from _imports_at_once(getattr(node, inner, []))
+
+
+def unbound_again(name: str, units: list[Unit]) -> bool:
+    """Whether a module has lost a name by its end: by `del`, or since only `except … as name` ever binds it."""
+    return isinstance(units[-1].node, ast.Delete) or all(
+        isinstance(unit.node, ast.Try) and _handlers(unit.node, name) == unit.names.top.bound.get(name)
+        for unit in units
+    )
+
+
+def _handlers(node: ast.Try, name: str) -> int:
+    return sum(isinstance(part, ast.ExceptHandler) and part.name == name for part in ast.walk(node))
 
 
 def lookup_in(project: Surroundings, table: UnitTable, text: str) -> ast.expr | str | None:

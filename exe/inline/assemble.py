@@ -115,10 +115,11 @@ def _slicer(project: Project, module: str, plan: _Plan) -> Slicer:
 
 
 def _premature(slicer: Slicer, slice_: Slice) -> list[tuple[str, int, tuple[str, ...]]]:
-    """Units that, while modules load, need something of a module that only functions import."""
-    loaded = list(slicer.timeline.loaded)
-    late = set(loaded[slicer.timeline.eager :])
-    if not late:
+    """Units that, while modules load, need something of a module that a function imports, which is not loaded by then."""
+    timeline = slicer.timeline
+    late = set([*timeline.loaded][timeline.eager :])
+    lazy = {module for reading in slice_.readings for module in reading.imported_later} | late
+    if not lazy:
         return []
     units: dict[Slot, list[UnitReading]] = {}
     for reading in slice_.readings:
@@ -126,20 +127,24 @@ def _premature(slicer: Slicer, slice_: Slice) -> list[tuple[str, int, tuple[str,
             units.setdefault(Slot(reading.unit.module.name, bound), []).append(reading)
     result: list[tuple[str, int, tuple[str, ...]]] = []
     for reading in slice_.readings:
-        here = slicer.timeline.position[reading.unit]
+        here = timeline.position[reading.unit]
+        slots, imported = _needed_at_once(reading, units)
         wanted = {
             slot.module
-            for slot in _needed_at_once(reading, units)
-            if slot.module in late and slicer.timeline.binders.get(slot, [0])[0] > here
+            for slot in slots
+            if (slot.module in late or slot.module in imported)
+            and timeline.first.get(slot.module, 0) > here
+            and timeline.binders.get(slot, [0])[0] > here
         }
         if wanted:
             result.append((reading.unit.module.name, reading.unit.index, tuple(sorted(wanted))))
     return result
 
 
-def _needed_at_once(reading: UnitReading, units: dict[Slot, list[UnitReading]]) -> set[Slot]:
-    """Globals read when a unit runs: by itself, and by the functions and classes that it calls."""
+def _needed_at_once(reading: UnitReading, units: dict[Slot, list[UnitReading]]) -> tuple[set[Slot], set[str]]:
+    """Globals read when a unit runs: by itself, and by the functions that it calls; modules that those import."""
     found: set[Slot] = set(reading.demands.now)
+    imported: set[str] = set()
     called: list[Slot] = list(reading.demands.called_now)
     seen: set[Slot] = set()
     while called:
@@ -150,7 +155,8 @@ def _needed_at_once(reading: UnitReading, units: dict[Slot, list[UnitReading]]) 
         for inner in units.get(slot, ()):
             found |= inner.demands.later
             called += inner.demands.called_later
-    return found
+            imported |= inner.imported_later
+    return found, imported
 
 
 def _result(

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from exe.analysis.imports import imported_names
 from exe.analysis.modules import FunctionNode
 from exe.analysis.project import Project
 from exe.analysis.scopes import Use
-from exe.analysis.targets import Foreign, Slot, Target
+from exe.analysis.targets import Foreign, ModuleRef, Slot, Target
 from exe.analysis.units import Unit
 from exe.inline.changes import (
     MUTATORS,
@@ -61,7 +62,7 @@ class Effects:
     def of_unit(self, unit: Unit) -> set[Touched]:
         """What executing a unit changes, apart from the module globals that it binds."""
         node = unit.node
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.decorator_list:
+        if isinstance(node, FunctionNode) and not node.decorator_list and not _calls(node):
             return set()
         if isinstance(node, ast.Import | ast.ImportFrom):
             return set()
@@ -152,7 +153,7 @@ class Effects:
             found.add(target)
         elif method and rest == 1 and isinstance(call.func, ast.Attribute):
             found.update(self.of_method(target, call.func.attr))
-        if statement and not rest and self.of_instance(target):
+        if not rest and (self.of_instance(target) if statement else self._keeps_state(target)):
             found.add(target)
         if statement or effect.arguments:
             found.update(slot for slot in ours if isinstance(slot, Slot))
@@ -283,9 +284,37 @@ class Effects:
                 for child in unit.node.body
                 if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef) and child.name in CONSTRUCTION
             ]
-        else:
-            bodies = [unit.node]
-        return self._of_bodies(unit, bodies)
+            return self._of_bodies(unit, bodies)
+        effect = self._of_bodies(unit, [unit.node])
+        return Effect(effect.touched | self._of_decorators(unit, unit.node), effect.arguments)
+
+    def _of_decorators(self, unit: Unit, node: FunctionNode) -> set[Touched]:
+        """What calling a function changes by what its decorators put around it."""
+        uses = {id(use.node): use for use in unit.names.uses}
+        found: set[Touched] = set()
+        for decorator in node.decorator_list:
+            root = self._root(unit, decorator, uses)
+            if root is not None and isinstance(root[0], Slot):
+                found |= self.of_function(root[0]).touched
+        return found
+
+    def _keeps_state(self, slot: Slot) -> bool:
+        """Whether a global is made by a call, and changes itself when it is called: an object, a closure."""
+        unit = self._definition(slot)
+        if unit is None or not isinstance(unit.node, ast.Assign) or not isinstance(unit.node.value, ast.Call):
+            return False
+        root = self._root(unit, unit.node.value.func, {id(use.node): use for use in unit.names.uses})
+        maker = self._definition(root[0]) if root is not None and isinstance(root[0], Slot) else None
+        if maker is None or not isinstance(maker.node, ast.FunctionDef):
+            return slot in self.of_method(slot, "__call__")
+        changed = changed_names(maker.node)
+        return any(
+            use.home is not None
+            and use.home.node is maker.node
+            and use.scope is not use.home
+            and (use.context != "load" or id(use.node) in changed)
+            for use in maker.names.uses
+        )
 
     def _of_bodies(self, unit: Unit, bodies: list[FunctionNode], *, own: bool = False) -> Effect:
         """The effect of functions that lie in a unit; `own`: what they do to `self` counts as done to an argument."""
@@ -303,14 +332,15 @@ class Effects:
             if not use.deferred or not any(start <= use.node.lineno <= end for start, end in spans):
                 continue
             changes = id(use.node) in changed or (bool(use.attributes) and use.context != "load")
-            if use.home is not None:
+            imported = self._imported_here(unit, use)
+            if use.home is not None and imported is None:
                 arguments = arguments or (changes and use.name in parameters)
                 if changes:
                     for root in aliases.get(use.name, ()):
                         arguments = arguments or root.id in parameters
                         self._touch_root(unit, root, uses, touched)
                 continue
-            target, used = self.resolve(unit.module.name, use)
+            target, used = imported or self.resolve(unit.module.name, use)
             if changes:
                 self._touch(target, touched)
             if use.called and isinstance(target, Slot):
@@ -320,6 +350,18 @@ class Effects:
                     touched.update(self.of_method(target, use.attributes[-1].attr))
         arguments = self._inner_calls(unit, bodies, parameters, touched) or arguments
         return Effect(frozenset(touched), arguments)
+
+    def _imported_here(self, unit: Unit, use: Use) -> tuple[Target, int] | None:
+        """What a local name stands for that a function imports, and how many attributes lead there."""
+        if use.home is None or use.name not in use.home.imports or use.name in use.home.bound:
+            return None
+        node, alias = use.home.imports[use.name][0]
+        imported = next(one.target for one in imported_names(unit.module, node) if one.alias is alias)
+        target, used = self.project.follow_parts(imported.module, imported.attribute), 0
+        while isinstance(target, ModuleRef) and used < len(use.attributes):
+            target = self.project.attribute(target, use.attributes[used].attr)
+            used += 1
+        return target, used
 
     def _touch_root(self, unit: Unit, root: ast.Name, uses: dict[int, Use], touched: set[Touched]) -> None:
         use = uses.get(id(root))
@@ -349,3 +391,33 @@ class Effects:
                     case _:
                         pass
         return arguments
+
+
+def _calls(node: ast.stmt) -> bool:
+    return any(isinstance(part, ast.Call) for part in immediate(node))
+
+
+def effects_in(project: Project) -> Effects:
+    """What the units and functions of a project change; one a project."""
+    known = project.cache.get("effects")
+    if not isinstance(known, Effects):
+
+        def resolve(module: str, use: Use) -> tuple[Target, int]:
+            target = project.target(module, use.name)
+            used = 0
+            while isinstance(target, ModuleRef) and used < len(use.attributes):
+                target = project.attribute(target, use.attributes[used].attr)
+                used += 1
+            return target, used
+
+        known = project.cache["effects"] = Effects(project, resolve)
+    return known
+
+
+def touched_by(project: Project, unit: Unit) -> frozenset[Slot | Foreign]:
+    """What executing a unit changes; computed once per project."""
+    cache: dict[Unit, frozenset[Slot | Foreign]] = project.cache.setdefault("touched", {})
+    found = cache.get(unit)
+    if found is None:
+        found = cache[unit] = frozenset(effects_in(project).of_unit(unit))
+    return found

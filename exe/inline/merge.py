@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from exe.analysis.scopes import Reading
 from exe.analysis.stdlib import load
-from exe.analysis.targets import Foreign, ModuleRef, Target
+from exe.analysis.targets import Foreign, ModuleRef, Slot, Target
 from exe.inline.modulenames import looks_up
 from exe.inline.namespaces import filled, made, made_early
 from exe.inline.naming import ForeignName, Naming, assign_names
 from exe.inline.reading import UnitReading
 from exe.inline.result import Refused
-from exe.inline.slice import Slice
+from exe.inline.slice import Slice, marks_field
 from exe.inline.writing import BLOCKS, UnitWriter, import_lines
 
 
@@ -140,7 +140,25 @@ def _postponed(slice_: Slice) -> bool:
         others = next(reading for reading in annotated if not reading.unit.module.postponed)
         detail = f"{postponed[0].unit.module.name} postpones annotations, {others.unit.module.name} does not"
         raise Refused("mixed-annotations", detail)
+    for reading in annotated if postponed else ():
+        if not reading.unit.module.postponed and _works_by_annotation(reading, slice_):
+            raise Refused("mixed-annotations", f"annotations of {reading.unit.module.name} work by being evaluated")
     return bool(postponed)
+
+
+def _works_by_annotation(reading: UnitReading, slice_: Slice) -> bool:
+    """Whether evaluating annotations changes what others see, or a string marks the field of a dataclass."""
+    effects = slice_.slicer.effects
+    for use, found in reading.uses:
+        target = found.target
+        if use.reading not in (Reading.FUNCTION, Reading.BODY):
+            continue
+        if use.quoted:
+            if use.reading is Reading.BODY and isinstance(target, Foreign) and marks_field(use, target):
+                return True  # postponed, it would be a string in a string
+        elif use.called and isinstance(target, Slot) and effects.of_function(target).touched:
+            return True
+    return False
 
 
 def _annotated(reading: UnitReading) -> bool:

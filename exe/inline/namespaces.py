@@ -13,8 +13,9 @@ import ast
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
+from exe.analysis.imports import star_source
 from exe.analysis.project import Project
-from exe.analysis.units import Unit
+from exe.analysis.units import Unit, unbound_again
 from exe.inline.result import Refused
 
 _WIDTH: Final = 100  # characters of a line before each name gets one of its own
@@ -40,12 +41,22 @@ def member_names(project: Project, module: str) -> list[str]:
         raise Refused("module-escapes", f"the names of {module} are not known")
     names: list[str] = []
     for name, units in table.binders.items():
-        if not isinstance(units[-1].node, _SURE):
-            if isinstance(units[-1].node, ast.Delete) or _only_loops(units):
-                continue
+        if unbound_again(name, units) or (not isinstance(units[-1].node, _SURE) and _only_loops(units)):
+            continue
+        if not _sure(project, units[-1], name):
             raise Refused("module-escapes", f"{module}.{name} may not be bound")
         names.append(name)
     return names
+
+
+def _sure(project: Project, unit: Unit, name: str) -> bool:
+    """Whether a statement binds a name for certain; a star import does where the other module has it for certain."""
+    imported = unit.binds[name]
+    if imported is None or imported.attribute is None or star_source(unit.module, unit.node) is None:
+        return isinstance(unit.node, _SURE)
+    table = project.table(imported.module) if project.find(imported.module) is not None else None
+    units = table.binders.get(imported.attribute) if table is not None else None
+    return not units or units[-1] is unit or _sure(project, units[-1], imported.attribute)
 
 
 def _only_loops(units: list[Unit]) -> bool:

@@ -97,6 +97,8 @@ class Summary:
     used: dict[Key, None] = field(default_factory=dict)
     forbidden: dict[Key, set[str]] = field(default_factory=dict)
     pinned: set[Key] = field(default_factory=set)
+    deleted: set[Key] = field(default_factory=set)
+    later: set[Key] = field(default_factory=set)  # read by functions
     builtins: set[str] = field(default_factory=set)
     identifiers: set[str] = field(default_factory=set)
     foreign: dict[ForeignName, Foreign] = field(default_factory=dict)
@@ -147,6 +149,10 @@ def _summarize_use(use: Use, found: Resolved, reading: UnitReading, result: Summ
             key = NamespaceName(name)
         case Slot():
             key = target
+            if use.context == "delete" and not found.used:
+                result.deleted.add(key)
+            elif use.deferred:
+                result.later.add(key)
             if use.name.startswith("__") and use.name != use.node.id:
                 result.pinned.add(key)
         case _:
@@ -171,6 +177,8 @@ class _Requests:
         self.builtins: set[str] = set()
         self.names: set[str] = set()
         self.defined_at: dict[Slot, int] = {}
+        deleted: set[Key] = set()
+        later: set[Key] = set()
         for position, reading in enumerate(slice_.readings):
             one = summary(reading)
             self.keys.update(one.keys)
@@ -180,8 +188,11 @@ class _Requests:
             for key, names in one.forbidden.items():
                 self.forbidden.setdefault(key, set()).update(names)
             self.pinned |= one.pinned
+            deleted |= one.deleted
+            later |= one.later
             self.builtins |= one.builtins
             self.names |= one.identifiers
+        self.pinned |= deleted & later  # the name shows: "name 'x' is not defined"
         for module, members in slice_.namespaces.items():
             self.keys[NamespaceName(module.name)] = NamespaceName(module.name).preferred
             for name, target in members.items():

@@ -23,6 +23,7 @@ class Timeline:
     position: dict[Unit, int] = field(default_factory=dict)
     loaded: dict[str, None] = field(default_factory=dict)
     binders: dict[Slot, list[int]] = field(default_factory=dict)
+    first: dict[str, int] = field(default_factory=dict)  # module → position of its first unit
     last: dict[str, int] = field(default_factory=dict)  # module → position of its last unit
     written: set[Slot] = field(default_factory=set)  # globals that another module assigns: `mod.name = …` at its top
     eager: int = 0  # how many modules the import of the entry alone loads
@@ -44,6 +45,7 @@ def simulate(
         run.load(name)
     for position, unit in enumerate(timeline.units):
         timeline.position[unit] = position
+        timeline.first.setdefault(unit.module.name, position)
         timeline.last[unit.module.name] = position
         for bound in unit.binds:
             timeline.binders.setdefault(Slot(unit.module.name, bound), []).append(position)

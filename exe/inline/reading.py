@@ -17,6 +17,7 @@ from exe.inline.dynamic import Hazard, piece_key
 from exe.inline.modulenames import shows_module
 from exe.inline.namespaces import member_names
 from exe.inline.order import Timeline
+from exe.inline.quoted import quoted_uses
 from exe.inline.result import Refused
 
 ANNOTATION_READERS: Final = frozenset(
@@ -103,6 +104,17 @@ class UnitReading:
             frozenset(later),
             tuple(slot for slot, called in later.items() if called),
         )
+
+    @cached_property
+    def imported_later(self) -> frozenset[str]:
+        """The modules of the project that its functions import."""
+        found: set[str] = set()
+        for entry in self.imports:
+            if entry.scope.kind == "function" and isinstance(entry.target, Slot | ModuleRef):
+                found.add(entry.target.module if isinstance(entry.target, Slot) else entry.target.name)
+                if isinstance(entry.node, ast.Import):
+                    found.add(entry.alias.name)
+        return frozenset(found)
 
     @cached_property
     def modules_at_once(self) -> frozenset[str]:
@@ -250,6 +262,8 @@ class Reader:
             if _reads_annotations(use, found):
                 reading.reads_annotations = True
             reading.uses.append((use, found))
+        if unit.names.quoted:
+            reading.uses += [(use, self.resolve(module, use)) for use in quoted_uses(unit) if use.home is None]
         return reading
 
     def _first_binding(self, target: Target, unit: Unit) -> int:

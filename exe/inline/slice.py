@@ -10,14 +10,13 @@ from typing import Final
 
 from exe.analysis import static
 from exe.analysis.imports import Imported, star_source
-from exe.analysis.project import Project
 from exe.analysis.scopes import Reading, Use
 from exe.analysis.targets import Builtin, Foreign, Missing, ModuleRef, Slot, Target
 from exe.analysis.units import Unit, lookup_in
 from exe.inline.changes import chain_root
 from exe.inline.deadstores import dead_stores
 from exe.inline.dynamic import Hazard, hazard, piece_key
-from exe.inline.effects import Effects
+from exe.inline.effects import Effects, effects_in, touched_by
 from exe.inline.modulenames import tells
 from exe.inline.namespaces import member_names
 from exe.inline.order import Timeline
@@ -77,6 +76,11 @@ class Slicer(Reader):
             if alias in found:
                 found[original] = sorted({*found.get(original, ()), *found[alias]})
         return found
+
+    @property
+    def effects(self) -> Effects:
+        """What calling a function changes."""
+        return effects_in(self.project)
 
     def star_gives(self, unit: Unit, name: str) -> bool:
         """Whether an import gives a name: a star import in a circle gives only what is bound by then."""
@@ -329,10 +333,11 @@ class _Closure:
             return True
         if use.reading is Reading.NEVER:
             return False
-        if self.reads_annotations or not unit.module.postponed:
+        if self.reads_annotations or not (unit.module.postponed or use.quoted):
             return True
         if use.reading is Reading.BODY and isinstance(found.target, Foreign):
-            return found.target.known  # dataclasses look for ClassVar by name
+            looked_for = not use.quoted or marks_field(use, found.target)
+            return found.target.known and looked_for  # dataclasses look for ClassVar by name
         return isinstance(unit.node, ast.FunctionDef) and any(
             isinstance(decorator, ast.Attribute) and decorator.attr == "register"
             for decorator in unit.node.decorator_list
@@ -385,22 +390,7 @@ class _Closure:
             self.need(Foreign(other, None, True))
 
 
-def touched_by(project: Project, unit: Unit) -> frozenset[Slot | Foreign]:
-    """What executing a unit changes; computed once per project."""
-    cache: dict[Unit, frozenset[Slot | Foreign]] = project.cache.setdefault("touched", {})
-    found = cache.get(unit)
-    if found is None:
-        effects = project.cache.get("effects")
-        if effects is None:
-
-            def resolve(module: str, use: Use) -> tuple[Target, int]:
-                target = project.target(module, use.name)
-                used = 0
-                while isinstance(target, ModuleRef) and used < len(use.attributes):
-                    target = project.attribute(target, use.attributes[used].attr)
-                    used += 1
-                return target, used
-
-            effects = project.cache["effects"] = Effects(project, resolve)
-        found = cache[unit] = frozenset(effects.of_unit(unit))
-    return found
+def marks_field(use: Use, target: Foreign) -> bool:
+    """Whether an annotation tells a dataclass what kind of field it is on."""
+    last = use.attributes[-1].attr if use.attributes else target.attribute
+    return last in ("ClassVar", "InitVar", "KW_ONLY")

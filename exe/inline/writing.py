@@ -163,6 +163,8 @@ class UnitWriter:
         if use.fstring is not None:
             place = fstrings.positions(use.fstring, self.lines).get(id(node))
             if place is None or place.shows:
+                if not found.used and text == use.node.id:
+                    return
                 raise Refused("string-formatting", f"{use.name} in an f-string of {self.unit.module.name}")
             first, last = place.start, place.end
             if text[0] in "'\"" and place.quote == text[0]:
@@ -269,6 +271,8 @@ class UnitWriter:
             if name is None or imported is None or not self.slice.star_gives(self.unit, bound):
                 continue
             target = self.slice.resolve_import(imported)
+            if isinstance(target, Slot) and target not in self.naming.emitted:
+                continue  # the name is there for another statement that binds it; nobody reads what is imported
             if isinstance(target, Foreign):
                 lines += import_lines(ForeignName(target.module, target.attribute, name), name, (), self.naming)
             else:
@@ -310,6 +314,8 @@ class UnitWriter:
                 # the assignment is never reached: it keeps the name in the scope that it has
                 return f"raise ModuleNotFoundError({f'No module named {name!r}'!r}); {bound} = None"
             case _:
+                if isinstance(entry.target, Foreign) and not _direct(entry, entry.target):
+                    return _from_library(entry.target, bound)
                 if bound == entry.bound:
                     return _as_written(entry)
                 source = entry.alias.name
@@ -340,6 +346,20 @@ class UnitWriter:
             self._replace(first, last, "pass")
         else:
             self._replace(line_start, min(line_end + 1, len(self.source)), "")
+
+
+def _direct(entry: LocalImport, target: Foreign) -> bool:
+    """Whether an import names the library itself, not a module of the project that has it from there."""
+    if isinstance(entry.node, ast.Import):
+        return True
+    written = f"{'.' * entry.node.level}{entry.node.module or ''}.{entry.alias.name}"
+    return written == target.dotted
+
+
+def _from_library(target: Foreign, bound: str) -> str:
+    if target.attribute is None:
+        return f"import {target.module} as {bound}"
+    return f"from {target.module} import {target.attribute} as {bound}"
 
 
 def _as_written(entry: LocalImport) -> str:
