@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from exe.analysis.scopes import Reading
 from exe.analysis.stdlib import load
 from exe.analysis.targets import Foreign, ModuleRef, Target
 from exe.inline.modulenames import looks_up
@@ -134,20 +133,13 @@ def _join(head: list[str], pieces: list[tuple[str, UnitReading]]) -> str:
 
 def _postponed(slice_: Slice) -> bool:
     """Whether annotations are postponed; they are for all as soon as one annotated unit was written for that."""
-    annotated = [reading for reading in slice_.readings if _annotated(reading)]
+    annotated = [reading for reading in slice_.readings if reading.annotated]
     postponed = [reading for reading in annotated if reading.unit.module.postponed]
-    if postponed and len(postponed) < len(annotated) and slice_.reads_annotations:
+    if postponed and len(postponed) < len(annotated) and slice_.assumed.read:
         others = next(reading for reading in annotated if not reading.unit.module.postponed)
         detail = f"{postponed[0].unit.module.name} postpones annotations, {others.unit.module.name} does not"
         raise Refused("mixed-annotations", detail)
-    return bool(postponed)
-
-
-def _annotated(reading: UnitReading) -> bool:
-    names = reading.unit.names
-    return any(use.reading in (Reading.FUNCTION, Reading.BODY) for use in names.uses) or any(
-        how in (Reading.FUNCTION, Reading.BODY) for _, _, how in names.quoted
-    )
+    return bool(postponed) or slice_.assumed.postponed
 
 
 def _imports(slice_: Slice, naming: Naming) -> list[str]:

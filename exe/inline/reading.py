@@ -37,6 +37,11 @@ class Resolved:
     target: Target
     used: int = 0
 
+    def text(self, use: Use) -> str:
+        """The dotted name of a use of something outside the project with all its attributes, "" for other targets."""
+        rest = [attribute.attr for attribute in use.attributes[self.used :]]
+        return ".".join([self.target.dotted, *rest]) if isinstance(self.target, Foreign) else ""
+
 
 @dataclass(frozen=True, slots=True)
 class LocalImport:
@@ -80,7 +85,7 @@ class UnitReading:
     dead_bodies: list[list[ast.stmt]] = field(default_factory=list)
     pinned: list[Slot] = field(default_factory=list)
     reads_annotations: bool = False
-    needs: dict[bool, tuple[Slot | Foreign | ModuleRef, ...] | Refused] = field(
+    needs: dict[object, tuple[Slot | Foreign | ModuleRef, ...] | Refused] = field(
         default_factory=dict
     )  # see `_Closure.needs`
     hazards: dict[Hazard, None] = field(default_factory=dict)
@@ -103,6 +108,12 @@ class UnitReading:
             frozenset(later),
             tuple(slot for slot, called in later.items() if called),
         )
+
+    @cached_property
+    def annotated(self) -> bool:
+        """Whether it has annotations that are evaluated where they are not postponed."""
+        names, kinds = self.unit.names, (Reading.FUNCTION, Reading.BODY)
+        return any(use.reading in kinds for use in names.uses) or any(how in kinds for _, _, how in names.quoted)
 
     @cached_property
     def modules_at_once(self) -> frozenset[str]:

@@ -10,6 +10,7 @@ from typing import Final
 
 from exe.analysis import static
 from exe.analysis.imports import Imported, star_source
+from exe.analysis.modules import FunctionNode
 from exe.analysis.project import Project
 from exe.analysis.scopes import Reading, Use
 from exe.analysis.targets import Builtin, Foreign, Missing, ModuleRef, Slot, Target
@@ -33,7 +34,29 @@ RELATED: Final = {"copy": ("copyreg",), "pickle": ("copyreg",)}
 LITERAL_DUNDERS: Final = ("__name__", "__package__")
 
 
+FIELD_MARKERS: Final = frozenset(
+    {"typing.ClassVar", "typing_extensions.ClassVar", "dataclasses.InitVar", "dataclasses.KW_ONLY"}
+)
+"""What `dataclasses` looks for in annotations that are strings, in the namespace of their module."""
+
 Wanted = Slot | Foreign | ModuleRef
+
+
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """What decides which annotations need what they name.
+
+    `read`: something asks for annotations. `postponed`: none is ever evaluated, since the program as a whole postpones
+    them and nothing reads them. `dataclasses`: fields are told from class variables by the text of their annotations.
+    """
+
+    read: bool = False
+    postponed: bool = False
+    dataclasses: bool = False
+
+    def __or__(self, other: Assumed) -> Assumed:
+        read = self.read or other.read
+        return Assumed(read, (self.postponed or other.postponed) and not read, self.dataclasses or other.dataclasses)
 
 
 @dataclass(eq=False)
@@ -45,7 +68,7 @@ class Slice:
     readings: list[UnitReading]
     foreign: dict[Foreign, None]
     late: list[str]
-    reads_annotations: bool
+    assumed: Assumed
     slicer: Slicer
     namespaces: dict[ModuleRef, dict[str, Target]]
 
@@ -129,22 +152,31 @@ class Slicer(Reader):
 
     def close(self, entry: Slot, roots: Iterable[Slot]) -> Slice:
         """The slice for an entry and further roots. Raises Refused."""
-        reads_annotations = False
+        assumed = Assumed()
         excluded: set[int] = set()
         for _ in range(_ROUNDS):
-            closure = _Closure(self, reads_annotations, excluded)
+            closure = _Closure(self, assumed, excluded)
             for slot in (entry, *roots):
                 closure.need(slot)
             closure.run()
             readings = [self.reading(self.timeline.units[position]) for position in sorted(closure.selected)]
-            found = any(reading.reads_annotations for reading in readings)
+            found = self._assumed(readings, closure) | Assumed(postponed=assumed.postponed)
             dead = dead_stores(self.timeline, closure.selected, self._reading_at, closure.touches)
-            if found == reads_annotations and not dead:
+            if found == assumed and not dead:
                 break
-            reads_annotations = found or reads_annotations
+            assumed |= found
             excluded |= dead
         late = sorted(closure.late)
         return Slice(self.timeline, entry, readings, closure.foreign, late, found, self, closure.namespaces)
+
+    def _assumed(self, readings: list[UnitReading], closure: _Closure) -> Assumed:
+        """What a closure turned out to do with annotations."""
+        read = any(reading.reads_annotations for reading in readings)
+        return Assumed(
+            read,
+            not read and any(reading.unit.module.postponed and reading.annotated for reading in readings),
+            any(foreign.module == "dataclasses" for foreign in closure.foreign),
+        )
 
     def _reading_at(self, position: int) -> UnitReading | None:
         unit = self.timeline.units[position]
@@ -152,10 +184,10 @@ class Slicer(Reader):
 
 
 class _Closure:
-    def __init__(self, slicer: Slicer, reads_annotations: bool, excluded: Set[int] = frozenset()) -> None:
+    def __init__(self, slicer: Slicer, assumed: Assumed, excluded: Set[int] = frozenset()) -> None:
         self.slicer = slicer
         self.timeline = slicer.timeline
-        self.reads_annotations = reads_annotations
+        self.assumed = assumed
         self.selected: set[int] = set()
         self.excluded = excluded
         self.foreign: dict[Foreign, None] = {}
@@ -289,7 +321,7 @@ class _Closure:
 
     def _needs(self, reading: UnitReading) -> tuple[Wanted, ...]:
         """Everything that a unit needs evaluated, computed once. Raises Refused where it needs what cannot be had."""
-        known = reading.needs.get(self.reads_annotations)
+        known = reading.needs.get(self.assumed)
         if known is None:
             wanted: dict[Wanted, None] = {}
             try:
@@ -304,7 +336,7 @@ class _Closure:
                 known = tuple(wanted)
             except Refused as refusal:
                 known = refusal
-            reading.needs[self.reads_annotations] = known
+            reading.needs[self.assumed] = known
         if isinstance(known, Refused):
             raise Refused(known.reason, str(known))
         return known
@@ -329,14 +361,11 @@ class _Closure:
             return True
         if use.reading is Reading.NEVER:
             return False
-        if self.reads_annotations or not unit.module.postponed:
+        if self.assumed.read or not (unit.module.postponed or self.assumed.postponed):
             return True
-        if use.reading is Reading.BODY and isinstance(found.target, Foreign):
-            return found.target.known  # dataclasses look for ClassVar by name
-        return isinstance(unit.node, ast.FunctionDef) and any(
-            isinstance(decorator, ast.Attribute) and decorator.attr == "register"
-            for decorator in unit.node.decorator_list
-        )
+        if use.reading is Reading.BODY:
+            return self.assumed.dataclasses and found.text(use) in FIELD_MARKERS
+        return _registers(unit.node, use)
 
     def _hazard(self, reading: UnitReading, use: Use, found: Resolved) -> None:
         one = hazard(self.slicer.project, reading.unit, use, found.target, found.used)
@@ -383,6 +412,17 @@ class _Closure:
         self.need(Foreign(target.module, None, True))
         for other in RELATED.get(target.module, ()):
             self.need(Foreign(other, None, True))
+
+
+def _registers(node: ast.stmt, use: Use) -> bool:
+    """Whether a use stands in the annotations of a function that `register` reads: `@show.register def _(x: A)`."""
+    functions = [node] if isinstance(node, FunctionNode) else node.body if isinstance(node, ast.ClassDef) else []
+    return any(
+        isinstance(function, FunctionNode)
+        and function.lineno <= use.node.lineno <= (function.end_lineno or 0)
+        and any(isinstance(one, ast.Attribute) and one.attr == "register" for one in function.decorator_list)
+        for function in functions
+    )
 
 
 def touched_by(project: Project, unit: Unit) -> frozenset[Slot | Foreign]:

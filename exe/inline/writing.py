@@ -24,16 +24,21 @@ BLOCKS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 def import_lines(key: ForeignName, name: str, submodules: Iterable[str], naming: Naming) -> list[str]:
     """The import statements that bind a name to a standard-library thing, and load the submodules asked for."""
+    if key.module == "builtins" and key.attribute == name:
+        return []  # nothing else has the name, so it is the built-in's anyway
     if key.attribute is not None:
         text = f"from {key.module} import {key.attribute}"
         return [text if name == key.attribute else f"{text} as {name}"]
     plain = name == key.module
-    lines = [f"import {key.module}" if plain else f"import {key.module} as {name}"]
+    lines = []
     for deeper in sorted(submodules):
         top = deeper.partition(".")[0]
         free = top not in naming.avoid or naming.owners.get(top) == key
         lines.append(f"import {deeper}" if free else f"import {deeper} as {naming.fresh(deeper.replace('.', '_'))}")
-    return lines
+    if not plain:
+        return [f"import {key.module} as {name}", *lines]
+    bound = any(line.startswith(f"import {key.module}.") and " as " not in line for line in lines)
+    return lines if bound else [f"import {key.module}", *lines]
 
 
 class UnitWriter:
