@@ -28,7 +28,7 @@ class Chain:
     """What decides the content of a set besides its sources. Everything here counts executions, never seconds.
 
     `per_package` caps the programs that one package gives, 0 for no cap: functions are then tried in an order drawn by seed.
-    `max_source` is the longest program in characters.
+    `max_source` is the longest program in characters. `whole_class` keeps methods that a program cannot come to.
     """
 
     cases: int = 15
@@ -36,6 +36,7 @@ class Chain:
     generator: str = "offline"
     per_package: int = 0
     max_source: int = 1_200_000
+    whole_class: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -119,7 +120,7 @@ def one(project: Project, package: Package, function: Function, chain: Chain, fi
 
 def to_program(project: Project, candidate: Candidate, chain: Chain) -> Program | Rejection:
     """Inlines a candidate and describes the result, all but its static metrics: most programs never need them."""
-    inlined = inline(project, candidate, limits=Limits(characters=chain.max_source))
+    inlined = inline(project, candidate, limits=Limits(characters=chain.max_source), whole_class=chain.whole_class)
     if isinstance(inlined, Rejection):
         return inlined
     package = candidate.package

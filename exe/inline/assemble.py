@@ -32,21 +32,24 @@ class _Plan:
     early: tuple[tuple[str, int, tuple[str, ...]], ...] = field(default=())
 
 
-def inline(project: Project, candidate: Candidate, *, limits: Limits = DEFAULT_LIMITS) -> Inlined | Rejection:
+def inline(
+    project: Project, candidate: Candidate, *, limits: Limits = DEFAULT_LIMITS, whole_class: bool = False
+) -> Inlined | Rejection:
     """One self-contained program for a candidate's function, or a Rejection with stage `inline` and a reason of REASONS.
 
+    `whole_class` keeps all methods of its classes; otherwise those go that nothing in the program can come to by name.
     Pure: reads the project's files, executes nothing of them. The same project and candidate give the same text.
     """
     subject = f"{candidate.package.name}:{candidate.module}:{candidate.qualname}"
     try:
-        return _inline(project, candidate, limits)
+        return _inline(project, candidate, limits, whole_class)
     except Refused as refusal:
         return Rejection(subject=subject, stage="inline", reason=refusal.reason, detail=str(refusal))
     except RecursionError as error:
         return Rejection(subject=subject, stage="inline", reason="too-deep", detail=str(error))
 
 
-def _inline(project: Project, candidate: Candidate, limits: Limits) -> Inlined:
+def _inline(project: Project, candidate: Candidate, limits: Limits, whole_class: bool) -> Inlined:
     module = project.find(candidate.module)
     name, _, method = candidate.qualname.partition(".")
     if module is None or module.fault is not None or name not in project.table(candidate.module).binders:
@@ -59,7 +62,8 @@ def _inline(project: Project, candidate: Candidate, limits: Limits) -> Inlined:
         raise Refused("unknown-function", f"{name} is imported into {candidate.module} on this interpreter")
     entry = Slot(candidate.module, name)
     origins = [_origin(project, origin) for origin in candidate.origins]
-    slice_ = _slice(project, entry, [slot for slot, _ in origins])
+    inner = [part for _, path in origins for part in path.split(".")]
+    slice_ = _slice(project, entry, [slot for slot, _ in origins], None if whole_class else (method, *inner))
     if len(slice_.readings) > limits.statements:
         raise Refused("too-large", f"{len(slice_.readings)} statements")
     merged = merge(slice_)
@@ -82,12 +86,12 @@ def _origin(project: Project, origin: str) -> tuple[Slot, str]:
     return target, inner
 
 
-def _slice(project: Project, entry: Slot, roots: list[Slot]) -> Slice:
+def _slice(project: Project, entry: Slot, roots: list[Slot], mentions: tuple[str, ...] | None) -> Slice:
     """The slice on the first timeline that has all modules which functions import, early enough for those that call them."""
     plan = _Plan()
     for _ in range(_ROUNDS):
         slicer = _slicer(project, entry.module, plan)
-        slice_ = slicer.close(entry, roots)
+        slice_ = slicer.close(entry, roots, mentions)
         if slice_.late:
             plan = _Plan((*plan.late, *slice_.late), plan.early)
             continue

@@ -85,9 +85,6 @@ class UnitReading:
     dead_bodies: list[list[ast.stmt]] = field(default_factory=list)
     pinned: list[Slot] = field(default_factory=list)
     reads_annotations: bool = False
-    needs: dict[object, tuple[Slot | Foreign | ModuleRef, ...] | Refused] = field(
-        default_factory=dict
-    )  # see `_Closure.needs`
     hazards: dict[Hazard, None] = field(default_factory=dict)
     submodules: frozenset[tuple[str, str]] | None = None  # of the standard library, as merging asks once of a unit
     summary: object = None  # what naming asks once of a unit

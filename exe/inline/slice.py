@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Collection, Iterable, Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from exe.analysis import static
 from exe.analysis.imports import Imported, star_source
-from exe.analysis.modules import FunctionNode
 from exe.analysis.project import Project
 from exe.analysis.scopes import Reading, Use
 from exe.analysis.targets import Builtin, Foreign, Missing, ModuleRef, Slot, Target
 from exe.analysis.units import Unit, lookup_in
+from exe.inline.annotations import Assumed
 from exe.inline.changes import chain_root
 from exe.inline.deadstores import dead_stores
 from exe.inline.dynamic import Hazard, hazard, piece_key
 from exe.inline.effects import Effects
+from exe.inline.members import Members, Part, unmangled
 from exe.inline.modulenames import tells
 from exe.inline.namespaces import member_names
 from exe.inline.order import Timeline
@@ -34,29 +35,7 @@ RELATED: Final = {"copy": ("copyreg",), "pickle": ("copyreg",)}
 LITERAL_DUNDERS: Final = ("__name__", "__package__")
 
 
-FIELD_MARKERS: Final = frozenset(
-    {"typing.ClassVar", "typing_extensions.ClassVar", "dataclasses.InitVar", "dataclasses.KW_ONLY"}
-)
-"""What `dataclasses` looks for in annotations that are strings, in the namespace of their module."""
-
 Wanted = Slot | Foreign | ModuleRef
-
-
-@dataclass(frozen=True, slots=True)
-class Assumed:
-    """What decides which annotations need what they name.
-
-    `read`: something asks for annotations. `postponed`: none is ever evaluated, since the program as a whole postpones
-    them and nothing reads them. `dataclasses`: fields are told from class variables by the text of their annotations.
-    """
-
-    read: bool = False
-    postponed: bool = False
-    dataclasses: bool = False
-
-    def __or__(self, other: Assumed) -> Assumed:
-        read = self.read or other.read
-        return Assumed(read, (self.postponed or other.postponed) and not read, self.dataclasses or other.dataclasses)
 
 
 @dataclass(eq=False)
@@ -150,17 +129,27 @@ class Slicer(Reader):
 
     # ---- closure ----------------------------------------------------------------------------------------------------
 
-    def close(self, entry: Slot, roots: Iterable[Slot]) -> Slice:
-        """The slice for an entry and further roots. Raises Refused."""
+    @cached_property
+    def members(self) -> Members:
+        """What classes can do without; shared by all timelines of a project."""
+        known: Members = self.project.cache.setdefault("members", Members(self.project))
+        return known
+
+    def close(self, entry: Slot, roots: Iterable[Slot], mentions: Collection[str] | None = ()) -> Slice:
+        """The slice for an entry and further roots.
+
+        `mentions` are names of methods that the caller will ask for, None to keep all methods. Raises Refused.
+        """
         assumed = Assumed()
         excluded: set[int] = set()
         for _ in range(_ROUNDS):
             closure = _Closure(self, assumed, excluded)
+            closure.mention(mentions)
             for slot in (entry, *roots):
                 closure.need(slot)
             closure.run()
-            readings = [self.reading(self.timeline.units[position]) for position in sorted(closure.selected)]
-            found = self._assumed(readings, closure) | Assumed(postponed=assumed.postponed)
+            readings = [self._pruned(position, closure) for position in sorted(closure.selected)]
+            found = assumed.found(readings, closure.foreign)
             dead = dead_stores(self.timeline, closure.selected, self._reading_at, closure.touches)
             if found == assumed and not dead:
                 break
@@ -169,14 +158,22 @@ class Slicer(Reader):
         late = sorted(closure.late)
         return Slice(self.timeline, entry, readings, closure.foreign, late, found, self, closure.namespaces)
 
-    def _assumed(self, readings: list[UnitReading], closure: _Closure) -> Assumed:
-        """What a closure turned out to do with annotations."""
-        read = any(reading.reads_annotations for reading in readings)
-        return Assumed(
-            read,
-            not read and any(reading.unit.module.postponed and reading.annotated for reading in readings),
-            any(foreign.module == "dataclasses" for foreign in closure.foreign),
-        )
+    def _pruned(self, position: int, closure: _Closure) -> UnitReading:
+        """The reading of a selected unit, of a class without the methods that nobody came to mention."""
+        whole = self.reading(self.timeline.units[position])
+        unit = whole.unit
+        split = self.members.split(whole)
+        dropped = frozenset(name for name in split.members if (position, name) not in closure.taken)
+        if not dropped:
+            return whole
+        nodes = [node for name in sorted(dropped) for node in split.nodes[name]]
+        pruned = self.members.pruned(unit, dropped, nodes)
+        self.timeline.position[pruned] = position
+        reading = self.reading(pruned)
+        assert isinstance(unit.node, ast.ClassDef)
+        gone = {f"{unit.node.name}.{name}" for name in dropped}
+        reading.hazards = {one: None for one in whole.hazards if one.key not in gone}
+        return reading
 
     def _reading_at(self, position: int) -> UnitReading | None:
         unit = self.timeline.units[position]
@@ -195,8 +192,25 @@ class _Closure:
         self.namespaces: dict[ModuleRef, dict[str, Target]] = {}
         self._seen: set[Wanted] = set()
         self._queue: list[Wanted] = []
-        self._work: list[int] = []
+        self._work: list[tuple[int, str]] = []  # positions of units with the method to take in, "" for the rest
+        self.taken: set[tuple[int, str]] = set()
+        self._mentioned: set[str] | None = set()  # None: every name is
+        self._waiting: dict[str, list[tuple[int, str]]] = {}  # methods by the name that has to be mentioned
         self.asks_subclasses = False
+
+    def mention(self, names: Iterable[str] | None) -> None:
+        """Takes in the methods of these names, of all classes, now and from now on; None for all names."""
+        if self._mentioned is None:
+            return
+        if names is None:
+            self._mentioned = None
+            for name in list(self._waiting):
+                self._work += self._waiting.pop(name)
+            return
+        for name in names:
+            if name not in self._mentioned:
+                self._mentioned.add(name)
+                self._work += self._waiting.pop(name, ())
 
     def need(self, wanted: Wanted) -> None:
         if wanted not in self._seen:
@@ -217,7 +231,7 @@ class _Closure:
     def _drain(self) -> None:
         while self._queue or self._work:
             if self._work:
-                self._select(self._work.pop())
+                self._select(*self._work.pop())
                 continue
             wanted = self._queue.pop()
             if isinstance(wanted, ModuleRef):
@@ -252,7 +266,7 @@ class _Closure:
     def _add(self, position: int) -> None:
         if position not in self.selected and position not in self.excluded:
             self.selected.add(position)
-            self._work.append(position)
+            self._work.append((position, ""))
 
     def _subclasses(self) -> None:
         """Where `__subclasses__` is asked, classes that nobody names count."""
@@ -307,36 +321,53 @@ class _Closure:
                     return True
         return False
 
-    def _select(self, position: int) -> None:
+    def _select(self, position: int, member: str = "") -> None:
         unit = self.timeline.units[position]
-        if isinstance(unit.node, ast.Import | ast.ImportFrom):
+        if isinstance(unit.node, ast.Import | ast.ImportFrom) or (position, member) in self.taken:
             return
+        self.taken.add((position, member))
         reading = self.slicer.reading(unit)
         self.asks_subclasses = self.asks_subclasses or reading.asks_subclasses
-        for wanted in self._needs(reading):
+        split = self.slicer.members.split(reading)
+        part = split.members[member] if member else split.core
+        for wanted in self._needs(reading, part):
             if isinstance(wanted, Foreign):
                 self._foreign(wanted)
             else:
                 self.need(wanted)
+        if not member:
+            for name in split.members:
+                self._await(unit, position, name)
+        self.mention(None if part.dynamic else part.mentions)
 
-    def _needs(self, reading: UnitReading) -> tuple[Wanted, ...]:
-        """Everything that a unit needs evaluated, computed once. Raises Refused where it needs what cannot be had."""
-        known = reading.needs.get(self.assumed)
+    def _await(self, unit: Unit, position: int, name: str) -> None:
+        """Takes a method in as soon as something mentions it."""
+        assert isinstance(unit.node, ast.ClassDef)
+        spellings = list(unmangled(name, unit.node.name))
+        if self._mentioned is None or not self._mentioned.isdisjoint(spellings):
+            self._work.append((position, name))
+            return
+        for spelling in spellings:
+            self._waiting.setdefault(spelling, []).append((position, name))
+
+    def _needs(self, reading: UnitReading, part: Part) -> tuple[Wanted, ...]:
+        """Everything that a part needs evaluated, computed once. Raises Refused where it needs what cannot be had."""
+        known = part.needs.get(self.assumed)
         if known is None:
             wanted: dict[Wanted, None] = {}
             try:
-                for entry in reading.imports:
+                for entry in part.imports:
                     if entry.how == "assign" and isinstance(entry.target, Slot | ModuleRef):
                         wanted[entry.target] = None
-                for use, found in reading.uses:
-                    if self.needed(reading.unit, use, found):
+                for use, found in part.uses:
+                    if self.assumed.evaluates(reading.unit, use, found):
                         whole = self._require(reading, use, found)
                         if isinstance(found.target, Slot | Foreign) or (isinstance(found.target, ModuleRef) and whole):
                             wanted[found.target] = None
                 known = tuple(wanted)
             except Refused as refusal:
                 known = refusal
-            reading.needs[self.assumed] = known
+            part.needs[self.assumed] = known
         if isinstance(known, Refused):
             raise Refused(known.reason, str(known))
         return known
@@ -354,18 +385,6 @@ class _Closure:
                 self._foreign(found)
             case _:
                 raise Refused("unresolved-import", target.module)
-
-    def needed(self, unit: Unit, use: Use, found: Resolved) -> bool:
-        """Whether a use is ever evaluated."""
-        if use.reading is Reading.NONE:
-            return True
-        if use.reading is Reading.NEVER:
-            return False
-        if self.assumed.read or not (unit.module.postponed or self.assumed.postponed):
-            return True
-        if use.reading is Reading.BODY:
-            return self.assumed.dataclasses and found.text(use) in FIELD_MARKERS
-        return _registers(unit.node, use)
 
     def _hazard(self, reading: UnitReading, use: Use, found: Resolved) -> None:
         one = hazard(self.slicer.project, reading.unit, use, found.target, found.used)
@@ -412,17 +431,6 @@ class _Closure:
         self.need(Foreign(target.module, None, True))
         for other in RELATED.get(target.module, ()):
             self.need(Foreign(other, None, True))
-
-
-def _registers(node: ast.stmt, use: Use) -> bool:
-    """Whether a use stands in the annotations of a function that `register` reads: `@show.register def _(x: A)`."""
-    functions = [node] if isinstance(node, FunctionNode) else node.body if isinstance(node, ast.ClassDef) else []
-    return any(
-        isinstance(function, FunctionNode)
-        and function.lineno <= use.node.lineno <= (function.end_lineno or 0)
-        and any(isinstance(one, ast.Attribute) and one.attr == "register" for one in function.decorator_list)
-        for function in functions
-    )
 
 
 def touched_by(project: Project, unit: Unit) -> frozenset[Slot | Foreign]:
