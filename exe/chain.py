@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from exe import certify, codec, inputs, screen
 from exe.analysis import Function, Project, functions, metrics, read_project, signatures
 from exe.errors import ExeError
-from exe.inline import Limits, inline
+from exe.inline import Block, Limits, inline
 from exe.inputs.validators import trial
 from exe.records import Candidate, Case, Job, Json, Origin, Outcome, Package, Program, Rejection
 
@@ -148,7 +148,22 @@ def to_program(project: Project, candidate: Candidate, chain: Chain) -> Program 
         returns=candidate.returns.text,
         origin=origin,
         provenance=dict(inlined.provenance),
+        places=_places(source, inlined.blocks),
     )
+
+
+def _places(source: str, blocks: Sequence[Block]) -> dict[str, str]:
+    """Where each block was written, by the line that it starts on now. The blocks make up the end of the source."""
+    starts: list[int] = []
+    for block in reversed(blocks):
+        starts.append(source.rindex(block.text, 0, starts[-1] if starts else len(source)))
+    found: dict[str, str] = {}
+    at, line = 0, 1
+    for block, start in zip(blocks, reversed(starts), strict=True):
+        line += source.count("\n", at, start)
+        found[str(line)] = block.place
+        at = start
+    return found
 
 
 def _with_cases(subject: str, program: Program, chain: Chain, first: Execute, second: Execute) -> Yield:

@@ -10,8 +10,7 @@ from exe.analysis.targets import Slot
 from exe.analysis.units import Unit
 from exe.inline.check import check
 from exe.inline.dynamic import refuse_reached
-from exe.inline.merge import merge
-from exe.inline.naming import Naming
+from exe.inline.merge import Merged, merge
 from exe.inline.order import simulate
 from exe.inline.reading import UnitReading
 from exe.inline.result import Inlined, Limits, Refused
@@ -72,7 +71,7 @@ def _inline(project: Project, candidate: Candidate, limits: Limits, whole_class:
     hazards = [one for reading in slice_.readings for one in reading.hazards]
     check(merged.pieces, project.cache.setdefault("facts", {}), {one.name for one in hazards})
     refuse_reached(merged.source, f"{merged.naming.emitted[entry]}.{method}".rstrip("."), hazards)
-    return _result(merged.source, merged.naming, entry, method, [*zip(candidate.origins, origins, strict=True)])
+    return _result(merged, entry, method, [*zip(candidate.origins, origins, strict=True)])
 
 
 def _origin(project: Project, origin: str) -> tuple[Slot, str]:
@@ -157,9 +156,8 @@ def _needed_at_once(reading: UnitReading, units: dict[Slot, list[UnitReading]]) 
     return found
 
 
-def _result(
-    source: str, naming: Naming, entry: Slot, method: str, origins: list[tuple[str, tuple[Slot, str]]]
-) -> Inlined:
+def _result(merged: Merged, entry: Slot, method: str, origins: list[tuple[str, tuple[Slot, str]]]) -> Inlined:
+    naming = merged.naming
     names: dict[str, str] = {}
     provenance: dict[str, str] = {}
     for key, emitted in naming.emitted.items():
@@ -173,8 +171,9 @@ def _result(
         names[f"{entry.module}:{entry.name}.{method}"] = f"{emitted}.{method}"
     ordered = dict(sorted(names.items()))
     return Inlined(
-        source=source,
+        source=merged.source,
         entry=f"{emitted}.{method}" if method else emitted,
         names=ordered,
         provenance=dict(sorted(provenance.items())),
+        blocks=merged.blocks,
     )

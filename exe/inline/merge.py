@@ -12,17 +12,18 @@ from exe.inline.modulenames import looks_up
 from exe.inline.namespaces import filled, made, made_early
 from exe.inline.naming import ForeignName, Naming, assign_names
 from exe.inline.reading import UnitReading
-from exe.inline.result import Refused
+from exe.inline.result import Block, Refused
 from exe.inline.slice import Slice
 from exe.inline.writing import BLOCKS, UnitWriter, import_lines
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """A program's text, the pieces that it is joined from, and its names."""
+    """A program's text, the pieces that it is joined from, those that stand in some module apart, and its names."""
 
     source: str
     pieces: tuple[str, ...]
+    blocks: tuple[Block, ...]
     naming: Naming
 
 
@@ -39,10 +40,17 @@ def merge(slice_: Slice) -> Merged:
         pieces = [*_named(pieces, slice_)]
         if any(map(looks_up, slice_.foreign)):
             head += _registration(pieces, slice_, naming)
-    texts = ("\n".join(head), *(text for text, _ in pieces if text))
+    blocks = tuple(Block(text, _origin(reading)) for text, reading in pieces if text)
+    texts = ("\n".join(head), *(block.text for block in blocks))
     if _postponed(slice_):
         head.insert(0, "from __future__ import annotations\n")
-    return Merged(_join(head, pieces), texts, naming)
+    return Merged(_join(head, pieces), texts, blocks, naming)
+
+
+def _origin(reading: UnitReading) -> str:
+    module = reading.unit.module
+    package = module.package
+    return f"{package.name} {package.version} {module.path}:{reading.unit.node.lineno}"
 
 
 def _with_namespaces(
