@@ -136,6 +136,25 @@ class Members:
             self._pruned[unit, names] = known
         return known
 
+    def stored(self, unit: Unit, wanted: object) -> str | None:
+        """The attribute, if assigning it (`C.attr = …`) is all that a unit does to a class that is wanted."""
+        match unit.node:
+            case ast.Assign(targets=[ast.Attribute(attr=name, value=ast.Name() as owner)], value=value) if _simple(
+                value
+            ):
+                pass
+            case _:
+                return None
+        if not isinstance(wanted, Slot) or self._target(unit, owner) != wanted or not self._optional(name):
+            return None
+        units = self.project.table(wanted.module).binders.get(wanted.name, [])
+        kept = self._inherited(units[0]) if len(units) == 1 else None
+        return None if kept is None or name in kept else name
+
+    @staticmethod
+    def _optional(name: str) -> bool:
+        return name not in COMMON and not (name.startswith("_") and name.endswith("_"))
+
     # ---- parts ------------------------------------------------------------------------------------------------------
 
     def _split(self, reading: UnitReading) -> Split:
@@ -217,10 +236,7 @@ class Members:
         return {
             name: children
             for name, children in groups.items()
-            if name not in kept
-            and name not in COMMON
-            and not (name.startswith("_") and name.endswith("_"))
-            and all(_plain(child, found) for child in children)
+            if name not in kept and self._optional(name) and all(_plain(child, found) for child in children)
         }
 
     def _inherited(self, unit: Unit, seen: frozenset[Unit] = frozenset()) -> frozenset[str] | None:

@@ -196,6 +196,7 @@ class _Closure:
         self.taken: set[tuple[int, str]] = set()
         self._mentioned: set[str] | None = set()  # None: every name is
         self._waiting: dict[str, list[tuple[int, str]]] = {}  # methods by the name that has to be mentioned
+        self._stores: dict[str, list[int]] = {}  # units that assign such an attribute of a class
         self.asks_subclasses = False
 
     def mention(self, names: Iterable[str] | None) -> None:
@@ -204,13 +205,16 @@ class _Closure:
             return
         if names is None:
             self._mentioned = None
-            for name in list(self._waiting):
-                self._work += self._waiting.pop(name)
+            self._work += [one for waiting in self._waiting.values() for one in waiting]
+            for position in [one for waiting in self._stores.values() for one in waiting]:
+                self._add(position)
             return
         for name in names:
             if name not in self._mentioned:
                 self._mentioned.add(name)
                 self._work += self._waiting.pop(name, ())
+                for position in self._stores.pop(name, ()):
+                    self._add(position)
 
     def need(self, wanted: Wanted) -> None:
         if wanted not in self._seen:
@@ -244,7 +248,11 @@ class _Closure:
                     if isinstance(unit.node, ast.Import | ast.ImportFrom):
                         self._import_name(unit, wanted.name)
             for position in self.slicer.touchers.get(wanted, ()):
-                self._add(position)
+                name = self.slicer.members.stored(self.timeline.units[position], wanted)
+                if name is None or self._mentioned is None or name in self._mentioned:
+                    self._add(position)
+                else:
+                    self._stores.setdefault(name, []).append(position)
 
     def _namespace(self, module: ModuleRef) -> None:
         """A module used as a value needs all its names."""
