@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from exe.analysis.stdlib import load
 from exe.analysis.targets import Foreign, ModuleRef, Target
-from exe.inline.modulenames import looks_up
+from exe.inline.modulenames import looks_up, makes_classes, makes_classes_later
 from exe.inline.namespaces import filled, made, made_early
 from exe.inline.naming import ForeignName, Naming, assign_names
 from exe.inline.reading import UnitReading
@@ -100,15 +100,21 @@ def _members(slice_: Slice, module: str) -> Iterator[tuple[str, Target]]:
 
 
 def _named(pieces: list[tuple[str, UnitReading]], slice_: Slice) -> Iterator[tuple[str, UnitReading]]:
-    """The pieces with `__name__` set to each module's before its statements, to the entry's behind all."""
+    """The pieces with `__name__` set to each module's before its statements, to the entry's behind all.
+
+    Where classes alone can show it, it is set for what makes classes.
+    """
     current = ""
+    anything = slice_.reads_modules
+    later = anything or any(makes_classes_later(reading.unit.node) for text, reading in pieces if text)
     for text, reading in pieces:
-        module = reading.unit.module.name
-        if text and module != current and not isinstance(reading.unit.node, ast.Import | ast.ImportFrom):
+        module, node = reading.unit.module.name, reading.unit.node
+        counts = not isinstance(node, ast.Import | ast.ImportFrom) and (anything or makes_classes(node))
+        if text and module != current and counts:
             current = module
             text = f"__name__ = {module!r}\n\n\n{text}"
         yield text, reading
-    if pieces and current != slice_.entry.module:
+    if pieces and current != slice_.entry.module and later:
         yield f"__name__ = {slice_.entry.module!r}", pieces[-1][1]
 
 

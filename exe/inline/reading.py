@@ -135,6 +135,12 @@ class UnitReading:
         return shows_module(self.unit.node, self.unit.module.source[start:end], classes)
 
     @cached_property
+    def reads_module(self) -> bool:
+        """Whether its text asks something for the name of its module."""
+        start, end = self.unit.module.lines.span(self.unit.node)
+        return "__module__" in self.unit.module.source[start:end]
+
+    @cached_property
     def asks_subclasses(self) -> bool:
         """Whether its text asks a class for its subclasses."""
         source = self.unit.module.source

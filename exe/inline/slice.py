@@ -20,7 +20,7 @@ from exe.inline.deadstores import dead_stores
 from exe.inline.dynamic import Hazard, hazard, piece_key
 from exe.inline.effects import Effects
 from exe.inline.members import Members, Part, unmangled
-from exe.inline.modulenames import tells
+from exe.inline.modulenames import looks_up, tells
 from exe.inline.namespaces import member_names
 from exe.inline.order import Timeline
 from exe.inline.reading import Reader, Resolved, UnitReading, there
@@ -55,6 +55,12 @@ class Slice:
     def shows_modules(self) -> bool:
         """Whether the module of a class can become text in the program."""
         return any(reading.shows_module for reading in self.readings) or any(map(tells, self.foreign))
+
+    @cached_property
+    def reads_modules(self) -> bool:
+        """Whether the module of a function, or of anything, is asked for, or a module looked up by its name."""
+        asked = any(reading.reads_module for reading in self.readings)
+        return asked or any(tells(one) or looks_up(one) for one in self.foreign)
 
     def star_gives(self, unit: Unit, name: str) -> bool:
         """Whether an import gives a name: a star import in a circle gives only what is bound by then."""
