@@ -203,7 +203,7 @@ class Members:
                 case ast.Attribute(attr=attr, value=value):
                     mentions.add(attr)
                     own = not strict and isinstance(value, ast.Name) and value.id == "self"
-                    part.dynamic = part.dynamic or (attr == "__dict__" and not own)
+                    part.dynamic = part.dynamic or (attr == "__dict__" and not own) or attr == "__dir__"
                     if attr == "__getattribute__":
                         call = calls.get(id(node))
                         part.dynamic = part.dynamic or not (call and call.args and _literal(call.args[-1]))
