@@ -56,7 +56,9 @@ class Workshop:
     unsafe: bool = False
 
 
-def default_recipe(name: str, *, cases: int = 15, seed: int = 0, per_package: int | None = None) -> Recipe:
+def default_recipe(
+    name: str, *, cases: int = 15, seed: int = 0, per_package: int | None = None, whole_class: bool = False
+) -> Recipe:
     """The set that every machine can make which installed this tool: from the packages that the tool itself stands on.
 
     Raises SourceError where the tool is not installed but only lies on the path.
@@ -70,7 +72,7 @@ def default_recipe(name: str, *, cases: int = 15, seed: int = 0, per_package: in
     return Recipe(
         name=name,
         sources=tuple(f"installed:{each}" for each in names),
-        chain=Chain(cases=cases, seed=seed, per_package=chosen),
+        chain=Chain(cases=cases, seed=seed, per_package=chosen, whole_class=whole_class),
     )
 
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from exe import certify, codec, inputs, screen
 from exe.analysis import Function, Project, functions, metrics, read_project, signatures
 from exe.errors import ExeError
-from exe.inline import Limits, inline
+from exe.inline import Block, Limits, inline
 from exe.inputs.validators import trial
 from exe.records import Candidate, Case, Job, Json, Origin, Outcome, Package, Program, Rejection
 
@@ -28,7 +28,7 @@ class Chain:
     """What decides the content of a set besides its sources. Everything here counts executions, never seconds.
 
     `per_package` caps the programs that one package gives, 0 for no cap: functions are then tried in an order drawn by seed.
-    `max_source` is the longest program in characters.
+    `max_source` is the longest program in characters. `whole_class` keeps methods that a program cannot come to.
     """
 
     cases: int = 15
@@ -36,6 +36,7 @@ class Chain:
     generator: str = "offline"
     per_package: int = 0
     max_source: int = 1_200_000
+    whole_class: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -119,7 +120,7 @@ def one(project: Project, package: Package, function: Function, chain: Chain, fi
 
 def to_program(project: Project, candidate: Candidate, chain: Chain) -> Program | Rejection:
     """Inlines a candidate and describes the result, all but its static metrics: most programs never need them."""
-    inlined = inline(project, candidate, limits=Limits(characters=chain.max_source))
+    inlined = inline(project, candidate, limits=Limits(characters=chain.max_source), whole_class=chain.whole_class)
     if isinstance(inlined, Rejection):
         return inlined
     package = candidate.package
@@ -147,7 +148,22 @@ def to_program(project: Project, candidate: Candidate, chain: Chain) -> Program 
         returns=candidate.returns.text,
         origin=origin,
         provenance=dict(inlined.provenance),
+        places=_places(source, inlined.blocks),
     )
+
+
+def _places(source: str, blocks: Sequence[Block]) -> dict[str, str]:
+    """Where each block was written, by the line that it starts on now. The blocks make up the end of the source."""
+    starts: list[int] = []
+    for block in reversed(blocks):
+        starts.append(source.rindex(block.text, 0, starts[-1] if starts else len(source)))
+    found: dict[str, str] = {}
+    at, line = 0, 1
+    for block, start in zip(blocks, reversed(starts), strict=True):
+        line += source.count("\n", at, start)
+        found[str(line)] = block.place
+        at = start
+    return found
 
 
 def _with_cases(subject: str, program: Program, chain: Chain, first: Execute, second: Execute) -> Yield:

@@ -39,7 +39,8 @@ class Unit:
     """A statement as it stands at the top of a module once settled branches are taken.
 
     `binds` maps each module global that it binds to what it is imported from, None for other bindings.
-    `loads` are the modules that it imports, with the member asked for, in order.
+    `loads` are the modules that it imports, with the member asked for, in order. `omitted` are methods of a class that the
+    statement was stripped of: they stand in the source, not in `node`.
     """
 
     module: Module
@@ -48,6 +49,7 @@ class Unit:
     binds: dict[str, Imported | None] = field(default_factory=dict)
     aliases: dict[str, ast.alias] = field(default_factory=dict)
     loads: list[tuple[str, str | None]] = field(default_factory=list)
+    omitted: list[ast.stmt] = field(default_factory=list)
 
     @cached_property
     def names(self) -> Names:

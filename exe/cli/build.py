@@ -28,6 +28,9 @@ from exe.records import Manifest, Rejection
 @click.option(
     "--per-package", type=click.IntRange(min=0), default=None, help="Programs a package, at most; 0 for no limit."
 )
+@click.option(
+    "--whole-class", is_flag=True, help="Keep all methods of a class, those as well that a program cannot reach."
+)
 @options.workers_option
 @options.unsafe_option
 @options.quiet_option
@@ -39,6 +42,7 @@ def command(
     cases: int,
     seed: int,
     per_package: int | None,
+    whole_class: bool,
     workers: int,
     unsafe: bool,
     quiet: bool,
@@ -55,12 +59,14 @@ def command(
     """
     if generator != "offline":
         raise UsageError(f"--generator {generator}: only `offline` makes inputs in this version")
-    chain = Chain(cases=cases, seed=seed, generator=generator, per_package=per_package or 0)
+    chain = Chain(cases=cases, seed=seed, generator=generator, per_package=per_package or 0, whole_class=whole_class)
     folder = options.set_folder(set_name)
     if sources:
         recipe = builder.Recipe(name=folder.resolve().name, sources=sources, chain=chain)
     else:
-        recipe = builder.default_recipe(folder.resolve().name, cases=cases, seed=seed, per_package=per_package)
+        recipe = builder.default_recipe(
+            folder.resolve().name, cases=cases, seed=seed, per_package=per_package, whole_class=whole_class
+        )
     manifest = make(recipe, folder, workers=workers, unsafe=unsafe, quiet=quiet)
     if as_json:
         click.echo(json.dumps({"set": str(folder), **codec.to_json(manifest)}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections import Counter
 
@@ -17,7 +18,7 @@ from exe.records import Case, Program, Rejection
 @click.argument("subject", required=False)
 @options.set_option()
 @options.json_option
-@click.option("--provenance", is_flag=True, help="Say where each part of a program comes from.")
+@click.option("--provenance", is_flag=True, help="Say above each part of a program where it was written.")
 def command(subject: str | None, set_name: str, as_json: bool, provenance: bool) -> None:
     """Show a set, a program or a case.
 
@@ -81,13 +82,38 @@ def _program(program: Program, cases: list[Case], *, provenance: bool) -> str:
         f"# {function_name(program)}  {origin.package} {origin.version}, {origin.license}, {origin.path}:{origin.line}",
         f"# program {program.id}, entry {program.entry}",
         "",
-        printable(program.source.rstrip()),
+        _with_places(program) if provenance else printable(program.source.rstrip()),
         "",
     ]
-    if provenance:
-        lines += [f"# {name}: {source}" for name, source in program.provenance.items()] + [""]
     lines += [f"# {case.id}\n{printable(case.call)}\n# {_short(json.dumps(case.expected))}" for case in cases]
     return "\n".join(lines)
+
+
+def _with_places(program: Program) -> str:
+    """The program behind a margin of line numbers; lines that have none say where the block below was written."""
+    source = program.source.rstrip().split("\n")
+    places = _places(program)
+    width = len(str(len(source)))
+    lines = [f"{'':{width}} ┌ imports from the standard library"] if 1 not in places else []
+    for number, text in enumerate(source, 1):
+        if number in places:
+            lines.append(f"{'':{width}} ┌ {printable(places[number])}")
+        lines.append(f"{number:{width}} │ {printable(text)}".rstrip())
+    return "\n".join(lines)
+
+
+def _places(program: Program) -> dict[int, str]:
+    """Where each block was written, by its first line; where a set does not tell, the names that it binds do."""
+    if program.places:
+        return {int(number): place for number, place in program.places.items()}
+    found: dict[int, str] = {}
+    for node in ast.parse(program.source).body:
+        targets = node.targets if isinstance(node, ast.Assign) else [node]
+        names = [getattr(target, "id", getattr(target, "name", "")) for target in targets]
+        known = [program.provenance[name] for name in names if name in program.provenance]
+        if known:
+            found[min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])] = ", ".join(known)
+    return found
 
 
 def _case(program: Program, case: Case) -> str:

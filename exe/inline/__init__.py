@@ -1,6 +1,6 @@
 """From a function to one self-contained program: slice, order, merge."""
 
 from exe.inline.assemble import inline
-from exe.inline.result import REASONS, Inlined, Limits
+from exe.inline.result import REASONS, Block, Inlined, Limits
 
-__all__ = ["REASONS", "Inlined", "Limits", "inline"]
+__all__ = ["REASONS", "Block", "Inlined", "Limits", "inline"]

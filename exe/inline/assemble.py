@@ -10,8 +10,7 @@ from exe.analysis.targets import Slot
 from exe.analysis.units import Unit
 from exe.inline.check import check
 from exe.inline.dynamic import refuse_reached
-from exe.inline.merge import merge
-from exe.inline.naming import Naming
+from exe.inline.merge import Merged, merge
 from exe.inline.order import simulate
 from exe.inline.reading import UnitReading
 from exe.inline.result import Inlined, Limits, Refused
@@ -32,21 +31,24 @@ class _Plan:
     early: tuple[tuple[str, int, tuple[str, ...]], ...] = field(default=())
 
 
-def inline(project: Project, candidate: Candidate, *, limits: Limits = DEFAULT_LIMITS) -> Inlined | Rejection:
+def inline(
+    project: Project, candidate: Candidate, *, limits: Limits = DEFAULT_LIMITS, whole_class: bool = False
+) -> Inlined | Rejection:
     """One self-contained program for a candidate's function, or a Rejection with stage `inline` and a reason of REASONS.
 
+    `whole_class` keeps all methods of its classes; otherwise those go that nothing in the program can come to by name.
     Pure: reads the project's files, executes nothing of them. The same project and candidate give the same text.
     """
     subject = f"{candidate.package.name}:{candidate.module}:{candidate.qualname}"
     try:
-        return _inline(project, candidate, limits)
+        return _inline(project, candidate, limits, whole_class)
     except Refused as refusal:
         return Rejection(subject=subject, stage="inline", reason=refusal.reason, detail=str(refusal))
     except RecursionError as error:
         return Rejection(subject=subject, stage="inline", reason="too-deep", detail=str(error))
 
 
-def _inline(project: Project, candidate: Candidate, limits: Limits) -> Inlined:
+def _inline(project: Project, candidate: Candidate, limits: Limits, whole_class: bool) -> Inlined:
     module = project.find(candidate.module)
     name, _, method = candidate.qualname.partition(".")
     if module is None or module.fault is not None or name not in project.table(candidate.module).binders:
@@ -59,7 +61,8 @@ def _inline(project: Project, candidate: Candidate, limits: Limits) -> Inlined:
         raise Refused("unknown-function", f"{name} is imported into {candidate.module} on this interpreter")
     entry = Slot(candidate.module, name)
     origins = [_origin(project, origin) for origin in candidate.origins]
-    slice_ = _slice(project, entry, [slot for slot, _ in origins])
+    inner = [part for _, path in origins for part in path.split(".")]
+    slice_ = _slice(project, entry, [slot for slot, _ in origins], None if whole_class else (method, *inner))
     if len(slice_.readings) > limits.statements:
         raise Refused("too-large", f"{len(slice_.readings)} statements")
     merged = merge(slice_)
@@ -68,7 +71,7 @@ def _inline(project: Project, candidate: Candidate, limits: Limits) -> Inlined:
     hazards = [one for reading in slice_.readings for one in reading.hazards]
     check(merged.pieces, project.cache.setdefault("facts", {}), {one.name for one in hazards})
     refuse_reached(merged.source, f"{merged.naming.emitted[entry]}.{method}".rstrip("."), hazards)
-    return _result(merged.source, merged.naming, entry, method, [*zip(candidate.origins, origins, strict=True)])
+    return _result(merged, entry, method, [*zip(candidate.origins, origins, strict=True)])
 
 
 def _origin(project: Project, origin: str) -> tuple[Slot, str]:
@@ -82,12 +85,12 @@ def _origin(project: Project, origin: str) -> tuple[Slot, str]:
     return target, inner
 
 
-def _slice(project: Project, entry: Slot, roots: list[Slot]) -> Slice:
+def _slice(project: Project, entry: Slot, roots: list[Slot], mentions: tuple[str, ...] | None) -> Slice:
     """The slice on the first timeline that has all modules which functions import, early enough for those that call them."""
     plan = _Plan()
     for _ in range(_ROUNDS):
         slicer = _slicer(project, entry.module, plan)
-        slice_ = slicer.close(entry, roots)
+        slice_ = slicer.close(entry, roots, mentions)
         if slice_.late:
             plan = _Plan((*plan.late, *slice_.late), plan.early)
             continue
@@ -159,9 +162,8 @@ def _needed_at_once(reading: UnitReading, units: dict[Slot, list[UnitReading]]) 
     return found, imported
 
 
-def _result(
-    source: str, naming: Naming, entry: Slot, method: str, origins: list[tuple[str, tuple[Slot, str]]]
-) -> Inlined:
+def _result(merged: Merged, entry: Slot, method: str, origins: list[tuple[str, tuple[Slot, str]]]) -> Inlined:
+    naming = merged.naming
     names: dict[str, str] = {}
     provenance: dict[str, str] = {}
     for key, emitted in naming.emitted.items():
@@ -175,8 +177,9 @@ def _result(
         names[f"{entry.module}:{entry.name}.{method}"] = f"{emitted}.{method}"
     ordered = dict(sorted(names.items()))
     return Inlined(
-        source=source,
+        source=merged.source,
         entry=f"{emitted}.{method}" if method else emitted,
         names=ordered,
         provenance=dict(sorted(provenance.items())),
+        blocks=merged.blocks,
     )

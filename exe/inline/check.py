@@ -16,7 +16,10 @@ from exe.analysis.stdlib import BUILTINS
 from exe.inline.result import Refused
 
 _POSTPONED: Final = "from __future__ import annotations\n"
-_MODULE: Final = frozenset({"__name__", "__doc__", "__package__", "__file__", "__spec__", "__loader__", "__builtins__"})
+MODULE_NAMES: Final = frozenset(
+    {"__name__", "__doc__", "__package__", "__file__", "__spec__", "__loader__", "__builtins__"}
+)
+"""What every module has without binding it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ def check(pieces: Iterable[str], known: MutableMapping[str, Facts], missing: Set
         bound |= facts.bound
         bound |= facts.assigned
         read |= facts.read
-    unbound = sorted(read - bound - BUILTINS - _MODULE - missing)
+    unbound = sorted(read - bound - BUILTINS - MODULE_NAMES - missing)
     if unbound:
         raise Refused("unbound-name", ", ".join(unbound[:5]))
 

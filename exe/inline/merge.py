@@ -9,21 +9,23 @@ from dataclasses import dataclass
 from exe.analysis.scopes import Reading
 from exe.analysis.stdlib import load
 from exe.analysis.targets import Foreign, ModuleRef, Slot, Target
-from exe.inline.modulenames import looks_up
+from exe.inline.annotations import FIELD_MARKERS
+from exe.inline.modulenames import looks_up, makes_classes, makes_classes_later
 from exe.inline.namespaces import filled, made, made_early
 from exe.inline.naming import ForeignName, Naming, assign_names
 from exe.inline.reading import UnitReading
-from exe.inline.result import Refused
-from exe.inline.slice import Slice, marks_field
+from exe.inline.result import Block, Refused
+from exe.inline.slice import Slice
 from exe.inline.writing import BLOCKS, UnitWriter, import_lines
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """A program's text, the pieces that it is joined from, and its names."""
+    """A program's text, the pieces that it is joined from, those that stand in some module apart, and its names."""
 
     source: str
     pieces: tuple[str, ...]
+    blocks: tuple[Block, ...]
     naming: Naming
 
 
@@ -40,10 +42,17 @@ def merge(slice_: Slice) -> Merged:
         pieces = [*_named(pieces, slice_)]
         if any(map(looks_up, slice_.foreign)):
             head += _registration(pieces, slice_, naming)
-    texts = ("\n".join(head), *(text for text, _ in pieces if text))
+    blocks = tuple(Block(text, _origin(reading)) for text, reading in pieces if text)
+    texts = ("\n".join(head), *(block.text for block in blocks))
     if _postponed(slice_):
         head.insert(0, "from __future__ import annotations\n")
-    return Merged(_join(head, pieces), texts, naming)
+    return Merged(_join(head, pieces), texts, blocks, naming)
+
+
+def _origin(reading: UnitReading) -> str:
+    module = reading.unit.module
+    package = module.package
+    return f"{package.name} {package.version} {module.path}:{reading.unit.node.lineno}"
 
 
 def _with_namespaces(
@@ -93,15 +102,21 @@ def _members(slice_: Slice, module: str) -> Iterator[tuple[str, Target]]:
 
 
 def _named(pieces: list[tuple[str, UnitReading]], slice_: Slice) -> Iterator[tuple[str, UnitReading]]:
-    """The pieces with `__name__` set to each module's before its statements, to the entry's behind all."""
+    """The pieces with `__name__` set to each module's before its statements, to the entry's behind all.
+
+    Where classes alone can show it, it is set for what makes classes.
+    """
     current = ""
+    anything = slice_.reads_modules
+    later = anything or any(makes_classes_later(reading.unit.node) for text, reading in pieces if text)
     for text, reading in pieces:
-        module = reading.unit.module.name
-        if text and module != current and not isinstance(reading.unit.node, ast.Import | ast.ImportFrom):
+        module, node = reading.unit.module.name, reading.unit.node
+        counts = not isinstance(node, ast.Import | ast.ImportFrom) and (anything or makes_classes(node))
+        if text and module != current and counts:
             current = module
             text = f"__name__ = {module!r}\n\n\n{text}"
         yield text, reading
-    if pieces and current != slice_.entry.module:
+    if pieces and current != slice_.entry.module and later:
         yield f"__name__ = {slice_.entry.module!r}", pieces[-1][1]
 
 
@@ -134,16 +149,16 @@ def _join(head: list[str], pieces: list[tuple[str, UnitReading]]) -> str:
 
 def _postponed(slice_: Slice) -> bool:
     """Whether annotations are postponed; they are for all as soon as one annotated unit was written for that."""
-    annotated = [reading for reading in slice_.readings if _annotated(reading)]
+    annotated = [reading for reading in slice_.readings if reading.annotated]
     postponed = [reading for reading in annotated if reading.unit.module.postponed]
-    if postponed and len(postponed) < len(annotated) and slice_.reads_annotations:
+    if postponed and len(postponed) < len(annotated) and slice_.assumed.read:
         others = next(reading for reading in annotated if not reading.unit.module.postponed)
         detail = f"{postponed[0].unit.module.name} postpones annotations, {others.unit.module.name} does not"
         raise Refused("mixed-annotations", detail)
     for reading in annotated if postponed else ():
         if not reading.unit.module.postponed and _works_by_annotation(reading, slice_):
             raise Refused("mixed-annotations", f"annotations of {reading.unit.module.name} work by being evaluated")
-    return bool(postponed)
+    return bool(postponed) or slice_.assumed.postponed
 
 
 def _works_by_annotation(reading: UnitReading, slice_: Slice) -> bool:
@@ -154,18 +169,11 @@ def _works_by_annotation(reading: UnitReading, slice_: Slice) -> bool:
         if use.reading not in (Reading.FUNCTION, Reading.BODY):
             continue
         if use.quoted:
-            if use.reading is Reading.BODY and isinstance(target, Foreign) and marks_field(use, target):
+            if use.reading is Reading.BODY and found.text(use) in FIELD_MARKERS:
                 return True  # postponed, it would be a string in a string
         elif use.called and isinstance(target, Slot) and effects.of_function(target).touched:
             return True
     return False
-
-
-def _annotated(reading: UnitReading) -> bool:
-    names = reading.unit.names
-    return any(use.reading in (Reading.FUNCTION, Reading.BODY) for use in names.uses) or any(
-        how in (Reading.FUNCTION, Reading.BODY) for _, _, how in names.quoted
-    )
 
 
 def _imports(slice_: Slice, naming: Naming) -> list[str]:

@@ -18,6 +18,7 @@ from typing import Final
 
 from exe.analysis.modules import FunctionNode
 from exe.analysis.targets import Foreign
+from exe.inline.changes import immediate
 
 _SHOWING_CALLS: Final = frozenset({"repr", "str", "print", "format", "ascii"})
 _SHOWING_METHODS: Final = frozenset({"format", "join", "format_map", "write"})
@@ -40,6 +41,13 @@ _CLASS_NAMES: Final = frozenset(
         "hint",
     }
 )
+
+
+_MAKERS: Final = frozenset(
+    """type namedtuple NamedTuple TypedDict NewType TypeVar ParamSpec make_dataclass new_class prepare_class Enum IntEnum
+    StrEnum Flag IntFlag __new__""".split()  # noqa: SIM905
+)
+"""Calls that make a class or something else that takes the name of the module that asks for it."""
 
 
 def shows_module(node: ast.stmt, source: str, classes: Iterable[str]) -> bool:
@@ -110,6 +118,33 @@ def _is_class(node: ast.expr, known: frozenset[str] | set[str]) -> bool:
             return _is_class(element, known)
         case _:
             return False
+
+
+def makes_classes(node: ast.stmt) -> bool:
+    """Whether executing a statement may make a class: by a class statement, or by a call, of which anything may."""
+    for part in immediate(node):
+        match part:
+            case ast.ClassDef() | ast.Call():
+                return True
+            case ast.FunctionDef(decorator_list=[_, *_]) | ast.AsyncFunctionDef(decorator_list=[_, *_]):
+                return True
+            case _:
+                pass
+    return False
+
+
+def makes_classes_later(node: ast.stmt) -> bool:
+    """Whether a class may be made by the functions of a statement, when they are called."""
+    for part in ast.walk(node):
+        match part:
+            case ast.ClassDef() if part is not node:
+                return True
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args) if name in _MAKERS:
+                if name != "type" or len(args) != 1:
+                    return True
+            case _:
+                pass
+    return False
 
 
 def tells(foreign: Foreign) -> bool:

@@ -38,6 +38,11 @@ class Resolved:
     target: Target
     used: int = 0
 
+    def text(self, use: Use) -> str:
+        """The dotted name of a use of something outside the project with all its attributes, "" for other targets."""
+        rest = [attribute.attr for attribute in use.attributes[self.used :]]
+        return ".".join([self.target.dotted, *rest]) if isinstance(self.target, Foreign) else ""
+
 
 @dataclass(frozen=True, slots=True)
 class LocalImport:
@@ -81,9 +86,6 @@ class UnitReading:
     dead_bodies: list[list[ast.stmt]] = field(default_factory=list)
     pinned: list[Slot] = field(default_factory=list)
     reads_annotations: bool = False
-    needs: dict[bool, tuple[Slot | Foreign | ModuleRef, ...] | Refused] = field(
-        default_factory=dict
-    )  # see `_Closure.needs`
     hazards: dict[Hazard, None] = field(default_factory=dict)
     submodules: frozenset[tuple[str, str]] | None = None  # of the standard library, as merging asks once of a unit
     summary: object = None  # what naming asks once of a unit
@@ -117,6 +119,12 @@ class UnitReading:
         return frozenset(found)
 
     @cached_property
+    def annotated(self) -> bool:
+        """Whether it has annotations that are evaluated where they are not postponed."""
+        names, kinds = self.unit.names, (Reading.FUNCTION, Reading.BODY)
+        return any(use.reading in kinds for use in names.uses) or any(how in kinds for _, _, how in names.quoted)
+
+    @cached_property
     def modules_at_once(self) -> frozenset[str]:
         """The modules that are used as values when the unit runs."""
         uses = {
@@ -137,6 +145,12 @@ class UnitReading:
             use.name for use, found in self.uses if isinstance(found.target, Slot) and use.name[:1].isupper()
         } - {use.name for use, _ in self.uses if use.name.isupper()}
         return shows_module(self.unit.node, self.unit.module.source[start:end], classes)
+
+    @cached_property
+    def reads_module(self) -> bool:
+        """Whether its text asks something for the name of its module."""
+        start, end = self.unit.module.lines.span(self.unit.node)
+        return "__module__" in self.unit.module.source[start:end]
 
     @cached_property
     def asks_subclasses(self) -> bool:

@@ -46,15 +46,25 @@ class Limits:
     statements: int = 20_000
 
 
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A part of a program's text as it stands there, and where it was written: "attrs 25.3.0 attr/_make.py:120"."""
+
+    text: str
+    place: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inlined:
     """A self-contained program.
 
     `entry` is the expression that names the function in it. `names` maps "module:qualname" of everything emitted, and of
-    the candidate's origins, to its name in the program; `provenance` maps emitted names back.
+    the candidate's origins, to its name in the program; `provenance` maps emitted names back. `blocks` are the parts that
+    stand in the source one after the other, behind the imports.
     """
 
     source: str
     entry: str
     names: Mapping[str, str]
     provenance: Mapping[str, str]
+    blocks: tuple[Block, ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Collection, Iterable, Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -13,11 +13,13 @@ from exe.analysis.imports import Imported, star_source
 from exe.analysis.scopes import Reading, Use
 from exe.analysis.targets import Builtin, Foreign, Missing, ModuleRef, Slot, Target
 from exe.analysis.units import Unit, lookup_in
+from exe.inline.annotations import Assumed
 from exe.inline.changes import chain_root
 from exe.inline.deadstores import dead_stores
 from exe.inline.dynamic import Hazard, hazard, piece_key
 from exe.inline.effects import Effects, effects_in, touched_by
-from exe.inline.modulenames import tells
+from exe.inline.members import Members, Part, unmangled
+from exe.inline.modulenames import looks_up, tells
 from exe.inline.namespaces import member_names
 from exe.inline.order import Timeline
 from exe.inline.reading import Reader, Resolved, UnitReading, there
@@ -44,7 +46,7 @@ class Slice:
     readings: list[UnitReading]
     foreign: dict[Foreign, None]
     late: list[str]
-    reads_annotations: bool
+    assumed: Assumed
     slicer: Slicer
     namespaces: dict[ModuleRef, dict[str, Target]]
 
@@ -52,6 +54,12 @@ class Slice:
     def shows_modules(self) -> bool:
         """Whether the module of a class can become text in the program."""
         return any(reading.shows_module for reading in self.readings) or any(map(tells, self.foreign))
+
+    @cached_property
+    def reads_modules(self) -> bool:
+        """Whether the module of a function, or of anything, is asked for, or a module looked up by its name."""
+        asked = any(reading.reads_module for reading in self.readings)
+        return asked or any(tells(one) or looks_up(one) for one in self.foreign)
 
     def star_gives(self, unit: Unit, name: str) -> bool:
         """Whether an import gives a name: a star import in a circle gives only what is bound by then."""
@@ -131,24 +139,51 @@ class Slicer(Reader):
 
     # ---- closure ----------------------------------------------------------------------------------------------------
 
-    def close(self, entry: Slot, roots: Iterable[Slot]) -> Slice:
-        """The slice for an entry and further roots. Raises Refused."""
-        reads_annotations = False
+    @cached_property
+    def members(self) -> Members:
+        """What classes can do without; shared by all timelines of a project."""
+        known: Members = self.project.cache.setdefault("members", Members(self.project))
+        return known
+
+    def close(self, entry: Slot, roots: Iterable[Slot], mentions: Collection[str] | None = ()) -> Slice:
+        """The slice for an entry and further roots.
+
+        `mentions` are names of methods that the caller will ask for, None to keep all methods. Raises Refused.
+        """
+        assumed = Assumed()
         excluded: set[int] = set()
         for _ in range(_ROUNDS):
-            closure = _Closure(self, reads_annotations, excluded)
+            closure = _Closure(self, assumed, excluded)
+            closure.mention(mentions)
             for slot in (entry, *roots):
                 closure.need(slot)
             closure.run()
-            readings = [self.reading(self.timeline.units[position]) for position in sorted(closure.selected)]
-            found = any(reading.reads_annotations for reading in readings)
+            readings = [self._pruned(position, closure) for position in sorted(closure.selected)]
+            found = assumed.found(readings, closure.foreign)
             dead = dead_stores(self.timeline, closure.selected, self._reading_at, closure.touches)
-            if found == reads_annotations and not dead:
+            if found == assumed and not dead:
                 break
-            reads_annotations = found or reads_annotations
+            assumed |= found
             excluded |= dead
         late = sorted(closure.late)
         return Slice(self.timeline, entry, readings, closure.foreign, late, found, self, closure.namespaces)
+
+    def _pruned(self, position: int, closure: _Closure) -> UnitReading:
+        """The reading of a selected unit, of a class without the methods that nobody came to mention."""
+        whole = self.reading(self.timeline.units[position])
+        unit = whole.unit
+        split = self.members.split(whole)
+        dropped = frozenset(name for name in split.members if (position, name) not in closure.taken)
+        if not dropped:
+            return whole
+        nodes = [node for name in sorted(dropped) for node in split.nodes[name]]
+        pruned = self.members.pruned(unit, dropped, nodes)
+        self.timeline.position[pruned] = position
+        reading = self.reading(pruned)
+        assert isinstance(unit.node, ast.ClassDef)
+        gone = {f"{unit.node.name}.{name}" for name in dropped}
+        reading.hazards = {one: None for one in whole.hazards if one.key not in gone}
+        return reading
 
     def _reading_at(self, position: int) -> UnitReading | None:
         unit = self.timeline.units[position]
@@ -156,10 +191,10 @@ class Slicer(Reader):
 
 
 class _Closure:
-    def __init__(self, slicer: Slicer, reads_annotations: bool, excluded: Set[int] = frozenset()) -> None:
+    def __init__(self, slicer: Slicer, assumed: Assumed, excluded: Set[int] = frozenset()) -> None:
         self.slicer = slicer
         self.timeline = slicer.timeline
-        self.reads_annotations = reads_annotations
+        self.assumed = assumed
         self.selected: set[int] = set()
         self.excluded = excluded
         self.foreign: dict[Foreign, None] = {}
@@ -167,8 +202,29 @@ class _Closure:
         self.namespaces: dict[ModuleRef, dict[str, Target]] = {}
         self._seen: set[Wanted] = set()
         self._queue: list[Wanted] = []
-        self._work: list[int] = []
+        self._work: list[tuple[int, str]] = []  # positions of units with the method to take in, "" for the rest
+        self.taken: set[tuple[int, str]] = set()
+        self._mentioned: set[str] | None = set()  # None: every name is
+        self._waiting: dict[str, list[tuple[int, str]]] = {}  # methods by the name that has to be mentioned
+        self._stores: dict[str, list[int]] = {}  # units that assign such an attribute of a class
         self.asks_subclasses = False
+
+    def mention(self, names: Iterable[str] | None) -> None:
+        """Takes in the methods of these names, of all classes, now and from now on; None for all names."""
+        if self._mentioned is None:
+            return
+        if names is None:
+            self._mentioned = None
+            self._work += [one for waiting in self._waiting.values() for one in waiting]
+            for position in [one for waiting in self._stores.values() for one in waiting]:
+                self._add(position)
+            return
+        for name in names:
+            if name not in self._mentioned:
+                self._mentioned.add(name)
+                self._work += self._waiting.pop(name, ())
+                for position in self._stores.pop(name, ()):
+                    self._add(position)
 
     def need(self, wanted: Wanted) -> None:
         if wanted not in self._seen:
@@ -189,7 +245,7 @@ class _Closure:
     def _drain(self) -> None:
         while self._queue or self._work:
             if self._work:
-                self._select(self._work.pop())
+                self._select(*self._work.pop())
                 continue
             wanted = self._queue.pop()
             if isinstance(wanted, ModuleRef):
@@ -202,7 +258,11 @@ class _Closure:
                     if isinstance(unit.node, ast.Import | ast.ImportFrom):
                         self._import_name(unit, wanted.name)
             for position in self.slicer.touchers.get(wanted, ()):
-                self._add(position)
+                name = self.slicer.members.stored(self.timeline.units[position], wanted)
+                if name is None or self._mentioned is None or name in self._mentioned:
+                    self._add(position)
+                else:
+                    self._stores.setdefault(name, []).append(position)
 
     def _namespace(self, module: ModuleRef) -> None:
         """A module used as a value needs all its names."""
@@ -224,7 +284,7 @@ class _Closure:
     def _add(self, position: int) -> None:
         if position not in self.selected and position not in self.excluded:
             self.selected.add(position)
-            self._work.append(position)
+            self._work.append((position, ""))
 
     def _subclasses(self) -> None:
         """Where `__subclasses__` is asked, classes that nobody names count."""
@@ -279,36 +339,53 @@ class _Closure:
                     return True
         return False
 
-    def _select(self, position: int) -> None:
+    def _select(self, position: int, member: str = "") -> None:
         unit = self.timeline.units[position]
-        if isinstance(unit.node, ast.Import | ast.ImportFrom):
+        if isinstance(unit.node, ast.Import | ast.ImportFrom) or (position, member) in self.taken:
             return
+        self.taken.add((position, member))
         reading = self.slicer.reading(unit)
         self.asks_subclasses = self.asks_subclasses or reading.asks_subclasses
-        for wanted in self._needs(reading):
+        split = self.slicer.members.split(reading)
+        part = split.members[member] if member else split.core
+        for wanted in self._needs(reading, part):
             if isinstance(wanted, Foreign):
                 self._foreign(wanted)
             else:
                 self.need(wanted)
+        if not member:
+            for name in split.members:
+                self._await(unit, position, name)
+        self.mention(None if part.dynamic else part.mentions)
 
-    def _needs(self, reading: UnitReading) -> tuple[Wanted, ...]:
-        """Everything that a unit needs evaluated, computed once. Raises Refused where it needs what cannot be had."""
-        known = reading.needs.get(self.reads_annotations)
+    def _await(self, unit: Unit, position: int, name: str) -> None:
+        """Takes a method in as soon as something mentions it."""
+        assert isinstance(unit.node, ast.ClassDef)
+        spellings = list(unmangled(name, unit.node.name))
+        if self._mentioned is None or not self._mentioned.isdisjoint(spellings):
+            self._work.append((position, name))
+            return
+        for spelling in spellings:
+            self._waiting.setdefault(spelling, []).append((position, name))
+
+    def _needs(self, reading: UnitReading, part: Part) -> tuple[Wanted, ...]:
+        """Everything that a part needs evaluated, computed once. Raises Refused where it needs what cannot be had."""
+        known = part.needs.get(self.assumed)
         if known is None:
             wanted: dict[Wanted, None] = {}
             try:
-                for entry in reading.imports:
+                for entry in part.imports:
                     if entry.how == "assign" and isinstance(entry.target, Slot | ModuleRef):
                         wanted[entry.target] = None
-                for use, found in reading.uses:
-                    if self.needed(reading.unit, use, found):
+                for use, found in part.uses:
+                    if self.assumed.evaluates(reading.unit, use, found):
                         whole = self._require(reading, use, found)
                         if isinstance(found.target, Slot | Foreign) or (isinstance(found.target, ModuleRef) and whole):
                             wanted[found.target] = None
                 known = tuple(wanted)
             except Refused as refusal:
                 known = refusal
-            reading.needs[self.reads_annotations] = known
+            part.needs[self.assumed] = known
         if isinstance(known, Refused):
             raise Refused(known.reason, str(known))
         return known
@@ -326,22 +403,6 @@ class _Closure:
                 self._foreign(found)
             case _:
                 raise Refused("unresolved-import", target.module)
-
-    def needed(self, unit: Unit, use: Use, found: Resolved) -> bool:
-        """Whether a use is ever evaluated."""
-        if use.reading is Reading.NONE:
-            return True
-        if use.reading is Reading.NEVER:
-            return False
-        if self.reads_annotations or not (unit.module.postponed or use.quoted):
-            return True
-        if use.reading is Reading.BODY and isinstance(found.target, Foreign):
-            looked_for = not use.quoted or marks_field(use, found.target)
-            return found.target.known and looked_for  # dataclasses look for ClassVar by name
-        return isinstance(unit.node, ast.FunctionDef) and any(
-            isinstance(decorator, ast.Attribute) and decorator.attr == "register"
-            for decorator in unit.node.decorator_list
-        )
 
     def _hazard(self, reading: UnitReading, use: Use, found: Resolved) -> None:
         one = hazard(self.slicer.project, reading.unit, use, found.target, found.used)
@@ -388,9 +449,3 @@ class _Closure:
         self.need(Foreign(target.module, None, True))
         for other in RELATED.get(target.module, ()):
             self.need(Foreign(other, None, True))
-
-
-def marks_field(use: Use, target: Foreign) -> bool:
-    """Whether an annotation tells a dataclass what kind of field it is on."""
-    last = use.attributes[-1].attr if use.attributes else target.attribute
-    return last in ("ClassVar", "InitVar", "KW_ONLY")

@@ -6,6 +6,7 @@ The source is edited by position, never unparsed.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
 
 from exe.analysis.scopes import Use
@@ -24,16 +25,21 @@ BLOCKS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 def import_lines(key: ForeignName, name: str, submodules: Iterable[str], naming: Naming) -> list[str]:
     """The import statements that bind a name to a standard-library thing, and load the submodules asked for."""
+    if key.module == "builtins" and key.attribute == name:
+        return []  # nothing else has the name, so it is the built-in's anyway
     if key.attribute is not None:
         text = f"from {key.module} import {key.attribute}"
         return [text if name == key.attribute else f"{text} as {name}"]
     plain = name == key.module
-    lines = [f"import {key.module}" if plain else f"import {key.module} as {name}"]
+    lines = []
     for deeper in sorted(submodules):
         top = deeper.partition(".")[0]
         free = top not in naming.avoid or naming.owners.get(top) == key
         lines.append(f"import {deeper}" if free else f"import {deeper} as {naming.fresh(deeper.replace('.', '_'))}")
-    return lines
+    if not plain:
+        return [f"import {key.module} as {name}", *lines]
+    bound = any(line.startswith(f"import {key.module}.") and " as " not in line for line in lines)
+    return lines if bound else [f"import {key.module}", *lines]
 
 
 class UnitWriter:
@@ -75,6 +81,7 @@ class UnitWriter:
         if isinstance(self.unit.node, ast.If) and self.source.startswith("elif", first):
             self.edits.append((first, first + 4, "if"))  # the branches before it are settled
         self._dead()
+        self._omitted()
         self._local_imports()
         self._globals()
         for use, found in self.reading.uses:
@@ -154,6 +161,32 @@ class UnitWriter:
                 first = self.source.rindex("@", 0, self.lines.span(body[0].decorator_list[0])[0])
             _, last = self.lines.span(body[-1])
             self._replace(first, last, "pass")
+
+    def _omitted(self) -> None:
+        """Takes methods out of a class, each with its decorators, comments and the blank lines before it."""
+        for node in self.unit.omitted:
+            assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            number = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            indent = self.lines.line(number)[: node.col_offset]
+            while self.lines.line(number - 1).startswith(f"{indent}#"):
+                number -= 1
+            while not self.lines.line(number - 1).strip():
+                number -= 1
+            end = self.lines.number(self.lines.span(node)[1])
+            while re.match(rf"{indent}[ \t]+#", self.lines.line(min(end + 1, len(self.lines.starts)))):
+                end += 1
+            last = self.lines.starts[end - 1] + len(self.lines.line(end))
+            empty = node is self.unit.omitted[0] and self._is_empty()
+            self._replace(self.lines.starts[number - 1] - 1, last, f"\n{indent}pass" if empty else "")
+
+    def _is_empty(self) -> bool:
+        """Whether a class has lost all that was in it."""
+        node = self.unit.node
+        return (
+            isinstance(node, ast.ClassDef)
+            and isinstance(node.body[0], ast.Pass)
+            and not hasattr(node.body[0], "lineno")
+        )
 
     def _use(self, use: Use, found: Resolved) -> None:
         text = self._replacement(use, found)

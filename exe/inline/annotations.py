@@ -1,0 +1,67 @@
+"""Which annotations a program evaluates or reads: what only the others name is not needed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from exe.analysis.modules import FunctionNode
+from exe.analysis.scopes import Reading, Use
+from exe.analysis.targets import Foreign
+from exe.analysis.units import Unit
+from exe.inline.reading import Resolved, UnitReading
+
+FIELD_MARKERS: Final = frozenset(
+    {"typing.ClassVar", "typing_extensions.ClassVar", "dataclasses.InitVar", "dataclasses.KW_ONLY"}
+)
+"""What `dataclasses` looks for in annotations that are strings, in the namespace of their module."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """What decides which annotations need what they name.
+
+    `read`: something asks for annotations. `postponed`: none is ever evaluated, since the program as a whole postpones
+    them and nothing reads them. `dataclasses`: fields are told from class variables by the text of their annotations.
+    """
+
+    read: bool = False
+    postponed: bool = False
+    dataclasses: bool = False
+
+    def __or__(self, other: Assumed) -> Assumed:
+        read = self.read or other.read
+        return Assumed(read, (self.postponed or other.postponed) and not read, self.dataclasses or other.dataclasses)
+
+    def found(self, readings: Iterable[UnitReading], foreign: Iterable[Foreign]) -> Assumed:
+        """What a program of these statements, closed under these assumptions, turns out to do with annotations."""
+        units = list(readings)
+        read = any(reading.reads_annotations for reading in units)
+        postponed = any(reading.unit.module.postponed and reading.annotated for reading in units)
+        dataclasses = any(one.module == "dataclasses" for one in foreign)
+        return Assumed(read, (self.postponed or postponed) and not read, dataclasses)
+
+    def evaluates(self, unit: Unit, use: Use, found: Resolved) -> bool:
+        """Whether a use is ever evaluated, as an annotation or otherwise."""
+        if use.reading is Reading.NONE:
+            return True
+        if use.reading is Reading.NEVER:
+            return False
+        if self.read or not (unit.module.postponed or self.postponed or use.quoted):
+            return True
+        if use.reading is Reading.BODY:
+            return self.dataclasses and found.text(use) in FIELD_MARKERS
+        return _registers(unit.node, use)
+
+
+def _registers(node: ast.stmt, use: Use) -> bool:
+    """Whether a use stands in the annotations of a function that `register` reads: `@show.register def _(x: A)`."""
+    functions = [node] if isinstance(node, FunctionNode) else node.body if isinstance(node, ast.ClassDef) else []
+    return any(
+        isinstance(function, FunctionNode)
+        and function.lineno <= use.node.lineno <= (function.end_lineno or 0)
+        and any(isinstance(one, ast.Attribute) and one.attr == "register" for one in function.decorator_list)
+        for function in functions
+    )
