@@ -2,7 +2,8 @@
 
     python benchmarks/inline.py [SOURCE …] [--cache DIR] [--rounds N] [--walk N] [--json]
 
-Every package is measured in a process of its own, by CPU seconds, all tools one after the other. SOURCE is as for
+Every package is measured in a process of its own, by CPU seconds, all tools one after the other and
+with the garbage collector set as in a build. SOURCE is as for
 `exe build`; by default the packages of this environment, without those that are installed but not Python.
 
 | name | what it is |
@@ -38,6 +39,7 @@ from typing import Any, NamedTuple
 
 from exe import screen
 from exe.analysis import Project, functions, read_project, signatures
+from exe.build import COLLECTOR
 from exe.inline import inline
 from exe.records import Candidate, Package, Rejection
 from exe.sources import scrape
@@ -95,8 +97,11 @@ def found(sources: Iterable[str], cache: Path) -> Iterator[Package]:
 
 
 def fresh(workers: int, each: int | None = None) -> ProcessPoolExecutor:
-    """A pool of new interpreters, each for so many tasks."""
-    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"), max_tasks_per_child=each)
+    """A pool of new interpreters, each for so many tasks, with the garbage collector as in a build."""
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(
+        workers, context, initializer=gc.set_threshold, initargs=COLLECTOR, max_tasks_per_child=each
+    )
 
 
 # ---- one package ----------------------------------------------------------------------------------------------------

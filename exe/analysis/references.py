@@ -13,6 +13,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from .modules import FunctionNode
 from .scopes import Use
@@ -220,6 +221,7 @@ class Program:
         return {".".join([target, *path]) for target in self._targets_of(statement.uses[id(base)])}
 
 
+@lru_cache(maxsize=4)
 def read_program(source: str) -> Program:
     """Pieces and references of a program; imports are taken to be of the standard library. Raises SourceFault."""
     program = Program()

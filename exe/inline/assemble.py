@@ -10,7 +10,7 @@ from exe.analysis.targets import Slot
 from exe.analysis.units import Unit
 from exe.inline.check import check
 from exe.inline.dynamic import refuse_reached
-from exe.inline.merge import merge
+from exe.inline.merge import Merged, merge
 from exe.inline.naming import Naming
 from exe.inline.order import simulate
 from exe.inline.reading import UnitReading
@@ -20,6 +20,9 @@ from exe.records import Candidate, Rejection
 
 _ROUNDS: Final = 12
 """How often modules imported by functions may bring in further ones before we give up."""
+
+_RECENT: Final = 8
+"""How many slices are kept for the next function."""
 
 DEFAULT_LIMITS: Final = Limits()
 
@@ -59,16 +62,29 @@ def _inline(project: Project, candidate: Candidate, limits: Limits) -> Inlined:
         raise Refused("unknown-function", f"{name} is imported into {candidate.module} on this interpreter")
     entry = Slot(candidate.module, name)
     origins = [_origin(project, origin) for origin in candidate.origins]
-    slice_ = _slice(project, entry, [slot for slot, _ in origins])
-    if len(slice_.readings) > limits.statements:
-        raise Refused("too-large", f"{len(slice_.readings)} statements")
-    merged = merge(slice_)
+    slice_, merged = _made(project, entry, tuple(dict.fromkeys(slot for slot, _ in origins)), limits)
     if len(merged.source) > limits.characters:
         raise Refused("too-large", f"{len(merged.source)} characters")
     hazards = [one for reading in slice_.readings for one in reading.hazards]
     check(merged.pieces, project.cache.setdefault("facts", {}), {one.name for one in hazards})
     refuse_reached(merged.source, f"{merged.naming.emitted[entry]}.{method}".rstrip("."), hazards)
     return _result(merged.source, merged.naming, entry, method, [*zip(candidate.origins, origins, strict=True)])
+
+
+def _made(project: Project, entry: Slot, roots: tuple[Slot, ...], limits: Limits) -> tuple[Slice, Merged]:
+    """The slice and its text; the methods of a class that are asked for one after the other have them in common."""
+    recent: dict[tuple[Slot, tuple[Slot, ...], int], tuple[Slice, Merged]] = project.cache.setdefault("recent", {})
+    key = (entry, roots, limits.statements)
+    found = recent.pop(key, None)
+    if found is None:
+        slice_ = _slice(project, entry, roots)
+        if len(slice_.readings) > limits.statements:
+            raise Refused("too-large", f"{len(slice_.readings)} statements")
+        found = slice_, merge(slice_)
+        if len(recent) == _RECENT:
+            del recent[next(iter(recent))]
+    recent[key] = found
+    return found
 
 
 def _origin(project: Project, origin: str) -> tuple[Slot, str]:
@@ -82,7 +98,7 @@ def _origin(project: Project, origin: str) -> tuple[Slot, str]:
     return target, inner
 
 
-def _slice(project: Project, entry: Slot, roots: list[Slot]) -> Slice:
+def _slice(project: Project, entry: Slot, roots: tuple[Slot, ...]) -> Slice:
     """The slice on the first timeline that has all modules which functions import, early enough for those that call them."""
     plan = _Plan()
     for _ in range(_ROUNDS):
