@@ -2,8 +2,9 @@
 
     python benchmarks/inline.py [SOURCE …] [--cache DIR] [--rounds N] [--walk N] [--json]
 
-Every package is measured in a process of its own, by CPU seconds, all tools one after the other. SOURCE is as for
-`exe build`; by default the packages of this environment, without those that are installed but not Python.
+Every package is measured in a process of its own, by CPU seconds, all tools one after the other and
+with the garbage collector set as in a build. SOURCE is as for `exe build`; by default it is every package of this
+environment, which takes long.
 
 | name | what it is |
 |---|---|
@@ -38,6 +39,7 @@ from typing import Any, NamedTuple
 
 from exe import screen
 from exe.analysis import Project, functions, read_project, signatures
+from exe.build import COLLECTOR
 from exe.inline import inline
 from exe.records import Candidate, Package, Rejection
 from exe.sources import scrape
@@ -95,8 +97,11 @@ def found(sources: Iterable[str], cache: Path) -> Iterator[Package]:
 
 
 def fresh(workers: int, each: int | None = None) -> ProcessPoolExecutor:
-    """A pool of new interpreters, each for so many tasks."""
-    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"), max_tasks_per_child=each)
+    """A pool of new interpreters, each for so many tasks, with the garbage collector as in a build."""
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(
+        workers, context, initializer=gc.set_threshold, initargs=COLLECTOR, max_tasks_per_child=each
+    )
 
 
 # ---- one package ----------------------------------------------------------------------------------------------------
@@ -202,24 +207,22 @@ def peer(name: str) -> Any:
 # ---- many packages --------------------------------------------------------------------------------------------------
 
 
-def by_two(packages: Sequence[Package]) -> tuple[int, float, float]:
-    """Candidates inlined by two processes, the largest packages first; seconds of wall and of CPU that inlining took."""
+def by_two(packages: Sequence[Package]) -> tuple[int, float]:
+    """Candidates inlined by two processes, the largest packages first; CPU seconds that the busier one took for it."""
     ordered = sorted(packages, key=lambda package: -len(package.files))
     with fresh(2) as pool:
         spans = list(pool.map(inline_all, ordered))
-    count, cpu = sum(span[0] for span in spans), sum(span[1] for span in spans)
     workers: dict[int, float] = {}
-    for _, _, wall, pid in spans:
-        workers[pid] = workers.get(pid, 0.0) + wall
-    return count, max(workers.values()), cpu
+    for _, cpu, pid in spans:
+        workers[pid] = workers.get(pid, 0.0) + cpu
+    return sum(span[0] for span in spans), max(workers.values())
 
 
-def inline_all(package: Package) -> tuple[int, float, float, int]:
-    """How many candidates were inlined, with seconds of CPU and of wall, and by which process."""
+def inline_all(package: Package) -> tuple[int, float, int]:
+    """How many candidates were inlined, in how many CPU seconds, and by which process."""
     project, _, candidates = to_candidates(package)
-    began = time.perf_counter()
     cpu, _ = timed(lambda: sum(not isinstance(inline(project, one), Rejection) for one in candidates))
-    return len(candidates), cpu, time.perf_counter() - began, os.getpid()
+    return len(candidates), cpu, os.getpid()
 
 
 def walked(packages: Sequence[Package], count: int) -> tuple[float, float, int]:
@@ -246,7 +249,7 @@ def resident(package: Package) -> float:
 
 
 def figures(
-    measured: Sequence[Measured], two: tuple[int, float, float], memory: tuple[float, float, int]
+    measured: Sequence[Measured], two: tuple[int, float], memory: tuple[float, float, int]
 ) -> dict[str, dict[str, Any]]:
     """The three targets: what was measured, the target, and whether it is met."""
     ratio = sum(one.screen for one in measured) / sum(one.parse for one in measured)

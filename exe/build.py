@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
+import gc
 import hashlib
 import json
 import multiprocessing
@@ -36,6 +37,8 @@ from exe.sources.closure import installed_closure
 CHECKPOINTS = ".build"
 HASH_SEEDS = (0, 1)
 DEFAULT_PER_PACKAGE = 6
+COLLECTOR = (100_000, 20, 20)
+"""Thresholds of the garbage collector in a worker: syntax trees are many objects that live long, and seldom garbage."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,6 +237,7 @@ def _start_worker(parent: int, unsafe: bool, reports: Any) -> None:
         ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
         if os.getppid() != parent:
             os._exit(1)
+    gc.set_threshold(*COLLECTOR)
     boxes = [Sandbox(workers=1, unsafe=unsafe, hash_seed=seed) for seed in HASH_SEEDS]
     _worker.update(boxes=[box.__enter__() for box in boxes], reports=reports)
 

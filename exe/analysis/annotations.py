@@ -23,6 +23,7 @@ from exe.analysis.reading import (
     dotted_name,
     names_in,
     parse_annotation,
+    text_of,
 )
 from exe.records import Type
 
@@ -71,7 +72,7 @@ def _read(node: ast.expr | None, scope: Scope, reader: Reader) -> Type | Unsuppo
     except RecursionError:
         return Unsupported("too-large", "nested too deeply")
     if found.kind == "never":
-        return Unsupported("recursive", f"no value of {ast.unparse(node)} can be built in {RECURSION} levels")
+        return Unsupported("recursive", f"no value of {text_of(node)} can be built in {RECURSION} levels")
     return found
 
 
@@ -118,9 +119,9 @@ class Reader:
                 arguments = tuple(index.elts) if isinstance(index, ast.Tuple) and index.elts else (index,)
                 return self._named(dotted_name(base), arguments, scope, node)
             case ast.BinOp(op=ast.BitOr()):
-                return self.union(list(_union_arms(node)), scope, ast.unparse(node))
+                return self.union(list(_union_arms(node)), scope, text_of(node))
             case _:
-                raise Refusal("malformed", ast.unparse(node)[:200])
+                raise Refusal("malformed", text_of(node)[:200])
 
     def _named(self, dotted: str, arguments: tuple[ast.expr, ...], scope: Scope, node: ast.expr) -> Type:
         if dotted in scope.variables:
@@ -239,7 +240,7 @@ class Reader:
         return _union(found, text)
 
     def _standard(self, name: str, arguments: tuple[ast.expr, ...], scope: Scope, node: ast.expr) -> Type:
-        text = ast.unparse(node)
+        text = text_of(node)
         if name in kinds.SIMPLE:
             return Type(kind=kinds.SIMPLE[name], text=text)
         if name in kinds.CONTAINERS:

@@ -18,10 +18,14 @@ class CheckerView:
     def __init__(self, project: Project) -> None:
         self._project = project
         self._tables: dict[str, dict[str, Imported | ast.stmt]] = {}
+        self._known: dict[tuple[str, str], Defined | External | Unresolved] = {}
 
     def resolve(self, module: str, dotted: str) -> Defined | External | Unresolved:
         """What a dotted name in an annotation of a module stands for."""
-        return self._resolve(module, dotted, _HOPS)
+        found = self._known.get((module, dotted))
+        if found is None:
+            found = self._known[module, dotted] = self._resolve(module, dotted, _HOPS)
+        return found
 
     def _resolve(self, module: str, dotted: str, hops: int) -> Defined | External | Unresolved:
         found = self._project.resolve(module, dotted)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Protocol
 
 from exe.analysis.project import Defined, External, Unresolved
@@ -84,6 +85,13 @@ def dotted_name(node: ast.expr) -> str:
             raise Refusal("malformed", ast.unparse(node)[:200])
 
 
+@lru_cache(maxsize=4096)
+def text_of(node: ast.expr) -> str:
+    """An annotation as text; many functions lead to the same one."""
+    return ast.unparse(node)
+
+
+@lru_cache(maxsize=4096)
 def parse_annotation(text: str) -> ast.expr:
     """The expression in a string annotation. Raises Refusal where it is none."""
     if len(text) > MAX_STRING:

@@ -13,6 +13,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from .modules import FunctionNode
 from .scopes import Use
@@ -163,12 +164,16 @@ class Program:
     def resolve(self, statement: Statement, before: int, part: Part) -> Iterator[Reference]:
         """The references of a part: uses of names from outside, and of methods of what evidently is an instance."""
         for sight in part.sights:
-            use, line = sight.use, sight.use.node.lineno + before
+            use, path = sight.use, sight.path
+            own = use.home is None and use.name in self.bound and use.name not in self.imports
+            if own and not (path and use.name in self.values):
+                continue  # neither from outside nor evidently an instance of what is
+            line = use.node.lineno + before
             for target in self._targets_of(use):
-                yield Reference(target + sight.path, line, sight.passive, sight.call)
-            if sight.path:
+                yield Reference(target + path, line, sight.passive, sight.call)
+            if path:
                 for target in self._instance_of(statement, use, _CLASS_OF):
-                    yield Reference(target + sight.path, line, False, sight.call)
+                    yield Reference(target + path, line, False, sight.call)
         for node, base, path, call in part.results:
             for target in self._class_of(statement, base, _CLASS_OF):
                 yield Reference(target + path, node.lineno + before, False, call)
@@ -216,6 +221,7 @@ class Program:
         return {".".join([target, *path]) for target in self._targets_of(statement.uses[id(base)])}
 
 
+@lru_cache(maxsize=4)
 def read_program(source: str) -> Program:
     """Pieces and references of a program; imports are taken to be of the standard library. Raises SourceFault."""
     program = Program()

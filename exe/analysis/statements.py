@@ -15,7 +15,7 @@ from typing import Final
 
 from .modules import FunctionNode
 from .scopes import ImportNode, Names, Reading, Scope, Use, names_of
-from .text import SourceFault, parse
+from .text import SourceFault, nodes_of, parse
 
 KEPT_CHARACTERS: Final = 3_000_000
 """How much text is remembered, least recently used first out: some hundred bytes of memory a character."""
@@ -191,7 +191,7 @@ class _Reader:
 
     def _notice(self) -> None:
         """Calls, comparisons and assignments that the uses alone do not show."""
-        for node in ast.walk(self.node):
+        for node in nodes_of(self.node):
             match node:
                 case ast.Attribute():
                     self.attributes.append(node)

@@ -48,6 +48,19 @@ def parse(text: str) -> ast.Module:
         raise SourceFault("too-deep", str(error) or type(error).__name__) from error
 
 
+def nodes_of(tree: ast.AST) -> list[ast.AST]:
+    """All nodes of a tree in the order of `ast.walk`, in a fraction of its time."""
+    found = [tree]
+    for node in found:
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if isinstance(value, ast.AST):
+                found.append(value)
+            elif isinstance(value, list):
+                found += [one for one in value if isinstance(one, ast.AST)]
+    return found
+
+
 class Lines:
     """Converts the (line, UTF-8 column) of syntax nodes into character offsets of one text, and back to lines."""
 

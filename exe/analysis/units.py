@@ -13,6 +13,7 @@ from exe.analysis import static
 from exe.analysis.imports import Imported, ImportedName, imported_names, star_source
 from exe.analysis.modules import Module
 from exe.analysis.scopes import Names, names_of
+from exe.analysis.text import nodes_of
 
 IMPORT_ERRORS: Final = frozenset({"ImportError", "ModuleNotFoundError"})
 WIDE_ERRORS: Final = frozenset({"Exception", "BaseException", ""})
@@ -55,6 +56,11 @@ class Unit:
     def names(self) -> Names:
         """Scopes and uses of names."""
         return names_of(self.node)
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes of the statement, breadth first."""
+        return nodes_of(self.node)
 
     @property
     def compound(self) -> bool:

@@ -20,6 +20,9 @@ from exe.records import Candidate, Rejection
 _ROUNDS: Final = 12
 """How often modules imported by functions may bring in further ones before we give up."""
 
+_RECENT: Final = 8
+"""How many slices are kept for the next function."""
+
 DEFAULT_LIMITS: Final = Limits()
 
 
@@ -62,16 +65,32 @@ def _inline(project: Project, candidate: Candidate, limits: Limits, whole_class:
     entry = Slot(candidate.module, name)
     origins = [_origin(project, origin) for origin in candidate.origins]
     inner = [part for _, path in origins for part in path.split(".")]
-    slice_ = _slice(project, entry, [slot for slot, _ in origins], None if whole_class else (method, *inner))
-    if len(slice_.readings) > limits.statements:
-        raise Refused("too-large", f"{len(slice_.readings)} statements")
-    merged = merge(slice_)
+    mentions = None if whole_class else (method, *inner)
+    slice_, merged = _made(project, entry, tuple(dict.fromkeys(slot for slot, _ in origins)), mentions, limits)
     if len(merged.source) > limits.characters:
         raise Refused("too-large", f"{len(merged.source)} characters")
     hazards = [one for reading in slice_.readings for one in reading.hazards]
     check(merged.pieces, project.cache.setdefault("facts", {}), {one.name for one in hazards})
     refuse_reached(merged.source, f"{merged.naming.emitted[entry]}.{method}".rstrip("."), hazards)
     return _result(merged, entry, method, [*zip(candidate.origins, origins, strict=True)])
+
+
+def _made(
+    project: Project, entry: Slot, roots: tuple[Slot, ...], mentions: tuple[str, ...] | None, limits: Limits
+) -> tuple[Slice, Merged]:
+    """The slice and its text; methods of a class that is kept whole, asked for one after the other, have them in common."""
+    recent: dict[object, tuple[Slice, Merged]] = project.cache.setdefault("recent", {})
+    key = (entry, roots, mentions, limits.statements)
+    found = recent.pop(key, None)
+    if found is None:
+        slice_ = _slice(project, entry, roots, mentions)
+        if len(slice_.readings) > limits.statements:
+            raise Refused("too-large", f"{len(slice_.readings)} statements")
+        found = slice_, merge(slice_)
+        if len(recent) == _RECENT:
+            del recent[next(iter(recent))]
+    recent[key] = found
+    return found
 
 
 def _origin(project: Project, origin: str) -> tuple[Slot, str]:
@@ -85,7 +104,7 @@ def _origin(project: Project, origin: str) -> tuple[Slot, str]:
     return target, inner
 
 
-def _slice(project: Project, entry: Slot, roots: list[Slot], mentions: tuple[str, ...] | None) -> Slice:
+def _slice(project: Project, entry: Slot, roots: tuple[Slot, ...], mentions: tuple[str, ...] | None) -> Slice:
     """The slice on the first timeline that has all modules which functions import, early enough for those that call them."""
     plan = _Plan()
     for _ in range(_ROUNDS):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from exe.analysis.modules import FunctionNode
@@ -131,10 +131,10 @@ def immediate(node: ast.stmt) -> Iterator[ast.AST]:
                 stack.extend(ast.iter_child_nodes(current))
 
 
-def changed_names(node: ast.AST) -> dict[int, str]:
+def changed_names(nodes: Iterable[ast.AST]) -> dict[int, str]:
     """Ids of the Name nodes that item assignment, augmented assignment or a changing method starts from."""
     found: dict[int, str] = {}
-    for part in ast.walk(node):
+    for part in nodes:
         match part:
             case ast.Subscript(ctx=ast.Store() | ast.Del(), value=value):
                 _mark(value, "item", found)

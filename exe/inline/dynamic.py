@@ -205,10 +205,13 @@ def refuse_reached(source: str, entry: str, hazards: Iterable[Hazard]) -> None:
         return
     program = read_program(source)
     reached = program.reach(entry, *_roots(program))
-    asked, anything = _asked_by_name(program, reached)
+    asked: tuple[set[str], bool] | None = None
     for one in listed:
         owner, _, method = one.key.rpartition(".")
-        named = bool(owner) and owner in reached and (anything or method in asked)
+        named = False
+        if one.key in program.pieces and one.key not in reached and owner in reached:
+            names, anything = asked = asked or _asked_by_name(program, reached)
+            named = anything or method in names
         if one.key in reached or one.key not in program.pieces or named:
             raise Refused(one.reason, one.detail)
 

@@ -56,8 +56,22 @@ class Effects:
         self.project = project
         self.resolve = resolve
         self._functions: dict[Slot, Effect] = {}
+        self._changed: dict[Unit, dict[int, str]] = {}
+        self._uses: dict[Unit, dict[int, Use]] = {}
         self._active: set[Slot] = set()
         self._active_methods: set[tuple[Slot, str]] = set()
+
+    def _changed_in(self, unit: Unit) -> dict[int, str]:
+        found = self._changed.get(unit)
+        if found is None:
+            found = self._changed[unit] = changed_names(unit.nodes)
+        return found
+
+    def _uses_in(self, unit: Unit) -> dict[int, Use]:
+        found = self._uses.get(unit)
+        if found is None:
+            found = self._uses[unit] = {id(use.node): use for use in unit.names.uses}
+        return found
 
     def of_unit(self, unit: Unit) -> set[Touched]:
         """What executing a unit changes, apart from the module globals that it binds."""
@@ -69,7 +83,7 @@ class Effects:
         if isinstance(node, ast.Assign | ast.AnnAssign) and is_plain(node):
             return set()
         found: set[Touched] = set()
-        uses = {id(use.node): use for use in unit.names.uses}
+        uses = self._uses_in(unit)
         self._stores(unit, found, deferred=False)
         for part in immediate(node):
             match part:
@@ -88,7 +102,7 @@ class Effects:
 
     def _stores(self, unit: Unit, found: set[Touched], deferred: bool) -> None:
         """Item and attribute assignments to globals, and methods that change them, at once or (deferred) when called."""
-        changed = changed_names(unit.node)
+        changed = self._changed_in(unit)
         for use in unit.names.uses:
             if use.home is not None or use.deferred is not deferred:
                 continue
@@ -187,7 +201,7 @@ class Effects:
         unit = self._definition(slot)
         if unit is None or slot in seen or not isinstance(unit.node, ast.ClassDef):
             return None
-        uses = {id(use.node): use for use in unit.names.uses}
+        uses = self._uses_in(unit)
         names = {child.name for child in unit.node.body if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)}
         if "__init_subclass__" in names:
             return self._with(slot, self.of_function(slot))
@@ -245,13 +259,13 @@ class Effects:
     def _class_of(self, slot: Slot) -> Unit | None:
         unit = self._definition(slot)
         if unit is not None and isinstance(unit.node, ast.Assign) and isinstance(unit.node.value, ast.Call):
-            root = self._root(unit, unit.node.value.func, {id(use.node): use for use in unit.names.uses})
+            root = self._root(unit, unit.node.value.func, self._uses_in(unit))
             unit = self._definition(root[0]) if root is not None and isinstance(root[0], Slot) else None
         return unit if unit is not None and isinstance(unit.node, ast.ClassDef) else None
 
     def _base(self, unit: Unit) -> Unit | None:
         assert isinstance(unit.node, ast.ClassDef)
-        uses = {id(use.node): use for use in unit.names.uses}
+        uses = self._uses_in(unit)
         for base in unit.node.bases:
             root = self._root(unit, base, uses)
             if root is not None and isinstance(root[0], Slot):
@@ -307,7 +321,7 @@ class Effects:
         maker = self._definition(root[0]) if root is not None and isinstance(root[0], Slot) else None
         if maker is None or not isinstance(maker.node, ast.FunctionDef):
             return slot in self.of_method(slot, "__call__")
-        changed = changed_names(maker.node)
+        changed = changed_names(maker.nodes)
         return any(
             use.home is not None
             and use.home.node is maker.node
@@ -321,9 +335,9 @@ class Effects:
         touched: set[Touched] = set()
         arguments = False
         spans = [(body.lineno, body.end_lineno or body.lineno) for body in bodies]
-        changed = changed_names(unit.node)
+        changed = self._changed_in(unit)
         aliases = aliases_in(bodies)
-        uses = {id(use.node): use for use in unit.names.uses}
+        uses = self._uses_in(unit)
         parameters = {name for body in bodies for name in parameters_of(body)} - (set() if own else {"self", "cls"})
         for statement, scope in unit.names.globals:
             if scope.kind != "module":
@@ -370,7 +384,7 @@ class Effects:
 
     def _inner_calls(self, unit: Unit, bodies: list[FunctionNode], parameters: set[str], touched: set[Touched]) -> bool:
         """Calls in bodies: state of libraries set, globals handed to functions that change them; whether parameters are."""
-        uses = {id(use.node): use for use in unit.names.uses}
+        uses = self._uses_in(unit)
         arguments = False
         for body in bodies:
             for part in ast.walk(body):

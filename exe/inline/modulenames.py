@@ -18,6 +18,7 @@ from typing import Final
 
 from exe.analysis.modules import FunctionNode
 from exe.analysis.targets import Foreign
+from exe.analysis.text import nodes_of
 from exe.inline.changes import immediate
 
 _SHOWING_CALLS: Final = frozenset({"repr", "str", "print", "format", "ascii"})
@@ -41,6 +42,8 @@ _CLASS_NAMES: Final = frozenset(
         "hint",
     }
 )
+_CLASS_MARKS: Final = ("type", "__class__", "__base", "__mro__", "__origin__", "__args__")
+"""What a text has, in any case of letters, where a variable of its functions evidently is a class."""
 
 
 _MAKERS: Final = frozenset(
@@ -50,15 +53,22 @@ _MAKERS: Final = frozenset(
 """Calls that make a class or something else that takes the name of the module that asks for it."""
 
 
-def shows_module(node: ast.stmt, source: str, classes: Iterable[str]) -> bool:
-    """Whether a statement can turn the module of a class into text. `classes` are names that stand for classes there."""
+def shows_module(nodes: Iterable[ast.AST], source: str, classes: Iterable[str]) -> bool:
+    """Whether a statement can turn the module of a class into text. `classes` are names that stand for classes there.
+
+    `nodes` are all nodes of the statement.
+    """
     if "__module__" in source:
         return True
+    shown = [one for part in nodes for one in _shown(part)]
+    if not shown:
+        return False
     known = _CLASS_NAMES | set(classes)
-    for part in ast.walk(node):
-        if isinstance(part, FunctionNode):
-            known |= set(_class_variables(part))
-    return any(_is_class(shown, known) for part in ast.walk(node) for shown in _shown(part))
+    if any(mark in source.lower() for mark in _CLASS_MARKS):
+        for part in nodes:
+            if isinstance(part, FunctionNode):
+                known |= set(_class_variables(part))
+    return any(_is_class(one, known) for one in shown)
 
 
 def _class_variables(function: FunctionNode) -> Iterator[str]:
@@ -69,7 +79,7 @@ def _class_variables(function: FunctionNode) -> Iterator[str]:
             text = ast.unparse(argument.annotation).strip("'\"").lower()
             if text == "type" or "type[" in text:
                 yield argument.arg
-    for part in ast.walk(function):
+    for part in nodes_of(function):
         match part:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_class(value, frozenset()):
                 yield name

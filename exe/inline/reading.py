@@ -135,7 +135,7 @@ class UnitReading:
     @cached_property
     def attribute_names(self) -> frozenset[str]:
         """Every attribute name in the unit's text."""
-        return frozenset(node.attr for node in ast.walk(self.unit.node) if isinstance(node, ast.Attribute))
+        return frozenset(node.attr for node in self.unit.nodes if isinstance(node, ast.Attribute))
 
     @cached_property
     def shows_module(self) -> bool:
@@ -144,7 +144,7 @@ class UnitReading:
         classes = {
             use.name for use, found in self.uses if isinstance(found.target, Slot) and use.name[:1].isupper()
         } - {use.name for use, _ in self.uses if use.name.isupper()}
-        return shows_module(self.unit.node, self.unit.module.source[start:end], classes)
+        return shows_module(self.unit.nodes, self.unit.module.source[start:end], classes)
 
     @cached_property
     def reads_module(self) -> bool:
