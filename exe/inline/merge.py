@@ -38,7 +38,7 @@ def merge(slice_: Slice) -> Merged:
         head += lines
     if slice_.shows_modules:
         pieces = [*_named(pieces, slice_)]
-        if any(map(looks_up, slice_.foreign)):
+        if slice_.reads_annotations or any(map(looks_up, slice_.foreign)):
             head += _registration(pieces, slice_, naming)
     texts = ("\n".join(head), *(text for text, _ in pieces if text))
     if _postponed(slice_):
