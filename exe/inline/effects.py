@@ -360,6 +360,8 @@ class Effects:
             if use.called and isinstance(target, Slot):
                 if used == len(use.attributes):
                     touched.update(self.of_function(target).touched)
+                    if self._keeps_state(target):
+                        touched.add(target)
                 elif used == len(use.attributes) - 1:
                     touched.update(self.of_method(target, use.attributes[-1].attr))
         arguments = self._inner_calls(unit, bodies, parameters, touched) or arguments

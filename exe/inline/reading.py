@@ -267,7 +267,10 @@ class Reader:
                 found = self._walk(dropped[id(use.home), use.name], use)
             elif use.ambiguous:
                 found = self.resolve(module, use)
-                if not isinstance(found.target, Slot | Foreign) or found.used:
+                if found.used or isinstance(found.target, ModuleRef):
+                    detail = f"{use.name} is a module of {module} and bound by a class that reads it before"
+                    raise Refused("name-collision", detail)
+                if not isinstance(found.target, Slot | Foreign):
                     continue
                 if isinstance(found.target, Slot):
                     reading.pinned.append(found.target)

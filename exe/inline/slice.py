@@ -133,9 +133,17 @@ class Slicer(Reader):
                 for base in unit.node.bases:
                     text = static.dotted(base)
                     target = self.project.dotted(unit.module.name, text) if text else None
-                    if isinstance(target, Slot):
-                        found.setdefault(target, []).append(position)
+                    bases = [target] if isinstance(target, Slot) else self._of_variable(unit, text or "")
+                    for one in bases:
+                        found.setdefault(one, []).append(position)
         return found
+
+    def _of_variable(self, unit: Unit, text: str) -> list[Slot]:
+        """What a base may be that is an attribute of a variable: everything of that name."""
+        first, _, last = text.rpartition(".")
+        if not first or not isinstance(self.project.target(unit.module.name, first.partition(".")[0]), Slot):
+            return []
+        return [Slot(name, last) for name in self.timeline.loaded if last in self.project.table(name).binders]
 
     # ---- closure ----------------------------------------------------------------------------------------------------
 

@@ -98,7 +98,7 @@ class Generated:
     witnesses: dict[str, str]
 
 
-def generate(random: Random, features: int = 14) -> Generated:
+def generate(random: Random, features: int = 17) -> Generated:
     """One package. The same random numbers give the same package."""
     return _Generator(random).package(features)
 
