@@ -40,7 +40,7 @@ def merge(slice_: Slice) -> Merged:
         head += lines
     if slice_.shows_modules:
         pieces = [*_named(pieces, slice_)]
-        if slice_.reads_annotations or any(map(looks_up, slice_.foreign)):
+        if slice_.assumed.read or any(map(looks_up, slice_.foreign)):
             head += _registration(pieces, slice_, naming)
     blocks = tuple(Block(text, _origin(reading)) for text, reading in pieces if text)
     texts = ("\n".join(head), *(block.text for block in blocks))
