@@ -10,8 +10,7 @@ from exe.analysis.targets import Slot
 from exe.analysis.units import Unit
 from exe.inline.check import check
 from exe.inline.dynamic import refuse_reached
-from exe.inline.merge import merge
-from exe.inline.naming import Naming
+from exe.inline.merge import Merged, merge
 from exe.inline.order import simulate
 from exe.inline.reading import UnitReading
 from exe.inline.result import Inlined, Limits, Refused
@@ -68,7 +67,8 @@ def _inline(project: Project, candidate: Candidate, limits: Limits) -> Inlined:
     hazards = [one for reading in slice_.readings for one in reading.hazards]
     check(merged.pieces, project.cache.setdefault("facts", {}), {one.name for one in hazards})
     refuse_reached(merged.source, f"{merged.naming.emitted[entry]}.{method}".rstrip("."), hazards)
-    return _result(merged.source, merged.naming, entry, method, [*zip(candidate.origins, origins, strict=True)])
+    named = [*zip(candidate.origins, origins, strict=True)]
+    return _result(project, merged, entry, method, named)
 
 
 def _origin(project: Project, origin: str) -> tuple[Slot, str]:
@@ -154,14 +154,15 @@ def _needed_at_once(reading: UnitReading, units: dict[Slot, list[UnitReading]]) 
 
 
 def _result(
-    source: str, naming: Naming, entry: Slot, method: str, origins: list[tuple[str, tuple[Slot, str]]]
+    project: Project, merged: Merged, entry: Slot, method: str, origins: list[tuple[str, tuple[Slot, str]]]
 ) -> Inlined:
+    naming = merged.naming
     names: dict[str, str] = {}
     provenance: dict[str, str] = {}
     for key, emitted in naming.emitted.items():
         if isinstance(key, Slot):
             names[f"{key.module}:{key.name}"] = emitted
-            provenance[emitted] = f"{key.module}:{key.name}"
+            provenance[emitted] = f"{_dependency(project, key.module)}{key.module}:{key.name}"
     for origin, (slot, inner) in origins:
         names[origin] = ".".join(part for part in (naming.emitted[slot], inner) if part)
     emitted = naming.emitted[entry]
@@ -169,8 +170,14 @@ def _result(
         names[f"{entry.module}:{entry.name}.{method}"] = f"{emitted}.{method}"
     ordered = dict(sorted(names.items()))
     return Inlined(
-        source=source,
+        source=merged.source,
         entry=f"{emitted}.{method}" if method else emitted,
         names=ordered,
         provenance=dict(sorted(provenance.items())),
     )
+
+
+def _dependency(project: Project, module: str) -> str:
+    """What goes before the module of a locked dependency in provenance, "" for the package's own."""
+    found = project.find(module)
+    return "" if found is None or found.package is project.package else f"{found.package.name}/"

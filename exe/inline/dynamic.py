@@ -135,11 +135,16 @@ def _harmless(project: Project, unit: Unit, use: Use, text: str) -> bool:
         case "builtins.exec" | "builtins.eval", [ast.Call(args=[_, namespace, *_]), *_]:
             return not isinstance(namespace, ast.Starred) and not _is_none(namespace)
         case _, [ast.Call(args=[ast.Constant(value=str() as name)], keywords=[]), *_] if text in IMPORTERS:
-            return not name.startswith(".") and project.find(name.partition(".")[0]) is None
+            return not name.startswith(".") and not _brings(project, name.partition(".")[0])
         case "sys.modules", [*_]:
             return any(_fixed_key(project, key) for key in _keys(around))
         case _:
             return False
+
+
+def _brings(project: Project, top: str) -> bool:
+    """Whether the package or its environment has a top-level module, read or not."""
+    return project.find(top) is not None or project.opaque(top) is not None
 
 
 def _around(root: ast.AST, use: Use) -> list[ast.AST]:
@@ -168,7 +173,7 @@ def _fixed_key(project: Project, key: ast.expr) -> bool:
     match key:
         case ast.Constant(value=str() as name):
             top = name.partition(".")[0]
-            return project.find(top) is None and not stdlib.is_stdlib(top) and top != "__main__"
+            return not _brings(project, top) and not stdlib.is_stdlib(top) and top != "__main__"
         case ast.Attribute(attr="__module__"):
             return True
         case _:
