@@ -27,10 +27,14 @@ _HOPS: Final = 50
 
 
 class Project:
-    """The modules of a package and of its environment, parsed only when reached."""
+    """The modules of a package and of its environment, parsed only when reached.
 
-    def __init__(self, package: Package) -> None:
+    `beside`: the project whose package this one reads alone, see `alone`.
+    """
+
+    def __init__(self, package: Package, *, beside: Project | None = None) -> None:
         self.package = package
+        self._beside = beside
         self._files: dict[str, tuple[Package, str, bool]] = {}
         self._unreachable: list[Rejection] = []
         self._read: dict[str, Module] = {}
@@ -41,7 +45,7 @@ class Project:
         self.cache: dict[Any, Any] = {}  # for those who compute per project: keyed by their own names
         self._opaque: dict[str, Package] = {}  # extension modules, and top-level names of packages that are barred
         for one in (package, *package.environment):
-            if one.barred is None:
+            if one.barred is None and (beside is None or one is package):
                 self._index(one, own=one is package)
         for one in (package, *package.environment):
             self._close(one)
@@ -69,7 +73,7 @@ class Project:
     def _close(self, package: Package) -> None:
         """Notes what a package brings that is not read: extension modules; all of it, where it is barred."""
         names = [path.removeprefix("./").partition(".")[0].replace("/", ".") for path in package.compiled]
-        if package.barred is not None:
+        if package.barred is not None or (self._beside is not None and package is not self.package):
             tops = {path.partition("/")[0].removesuffix(".py") for path in package.files}
             names += [*tops, *(() if tops or names else (package.name.replace("-", "_"),))]
         for name in names:
@@ -90,6 +94,8 @@ class Project:
         package = self.opaque(module)
         if package is None:
             return "unresolved-import"
+        if self._beside is not None and package is not self.package:
+            return "dependency-needed"
         licensed = package.barred is None or package.barred.reason != "license"
         return "dependency-unreadable" if licensed else "dependency-license"
 
@@ -102,9 +108,16 @@ class Project:
         if entry is None or stdlib.is_stdlib(name):
             return None
         package, path, is_package = entry
-        module = Module(name, path, package, is_package)
+        module = self._beside.find(name) if self._beside is not None else None
+        if module is None or module.package is not package:
+            module = Module(name, path, package, is_package)
         self._read[name] = module
         return module
+
+    @cached_property
+    def alone(self) -> Project:
+        """The package without its environment, which is there all the same, but not read: `why_missing` names it needed."""
+        return Project(self.package, beside=self)
 
     def absent(self, name: str) -> bool:
         """Whether importing a module is known to fail: nothing in the package or its environment brings its top-level name."""

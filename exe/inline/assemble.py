@@ -34,10 +34,17 @@ class _Plan:
 def inline(project: Project, candidate: Candidate, *, limits: Limits = DEFAULT_LIMITS) -> Inlined | Rejection:
     """One self-contained program for a candidate's function, or a Rejection with stage `inline` and a reason of REASONS.
 
+    Dependencies are read where the function comes to them; what merely lies beside it leaves them alone.
     Pure: reads the project's files, executes nothing of them. The same project and candidate give the same text.
     """
     subject = f"{candidate.package.name}:{candidate.module}:{candidate.qualname}"
     try:
+        if candidate.package.environment:
+            try:
+                return _inline(project.alone, candidate, limits)
+            except Refused as refusal:
+                if refusal.reason != "dependency-needed":
+                    raise
         return _inline(project, candidate, limits)
     except Refused as refusal:
         return Rejection(subject=subject, stage="inline", reason=refusal.reason, detail=str(refusal))
@@ -75,7 +82,7 @@ def _origin(project: Project, origin: str) -> tuple[Slot, str]:
     module, _, qualname = origin.partition(":")
     name, _, inner = qualname.partition(".")
     if project.find(module) is None:
-        raise Refused("unresolved-import", origin)
+        raise Refused(project.why_missing(module), origin)
     target = project.target(module, name)
     if not isinstance(target, Slot):
         raise Refused("unbound-name", origin)

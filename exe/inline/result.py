@@ -10,6 +10,7 @@ REASONS: Final = (
     "unknown-function",  # the candidate's function is not where it is said to be
     "module-fails",  # the function's own module cannot be imported on this platform
     "unresolved-import",  # needs a library or a module that is not there
+    "dependency-needed",  # needs a locked dependency: it is inlined too, this is no last word
     "dependency-license",  # needs code of a locked dependency whose licence does not let it in
     "dependency-unreadable",  # needs a locked dependency, or a part of the package, that is compiled or cannot be read
     "unbound-name",  # a name that nothing binds would be read
