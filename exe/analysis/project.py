@@ -13,7 +13,7 @@ from exe.analysis import static, stdlib
 from exe.analysis.definitions import defined
 from exe.analysis.exports import declared_names
 from exe.analysis.imports import Imported, ImportedName
-from exe.analysis.modules import Function, Module, module_functions, module_name
+from exe.analysis.modules import Function, Module, module_functions, module_name, shared_module
 from exe.analysis.targets import Builtin, Defined, External, Foreign, Missing, ModuleRef, Slot, Target, Unresolved
 from exe.analysis.units import TableBuilder, Unit, UnitTable, lookup_in
 from exe.records import Package, Rejection
@@ -110,7 +110,8 @@ class Project:
         package, path, is_package = entry
         module = self._beside.find(name) if self._beside is not None else None
         if module is None or module.package is not package:
-            module = Module(name, path, package, is_package)
+            shared = package is not self.package and package.sha256 is not None
+            module = (shared_module if shared else Module)(name, path, package, is_package)
         self._read[name] = module
         return module
 

@@ -196,7 +196,7 @@ class TableBuilder:
 
     def _there(self, owner: Package | None, guarded: bool) -> bool:
         """Whether an import of what is not read works. A package's own extension module, guarded, makes way for pure code."""
-        return owner is not None and not (guarded and owner is self.module.package)
+        return owner is not None and not (guarded and owner == self.module.package)
 
     def _import_name(self, unit: Unit, name: ImportedName) -> None:
         unit.loads.append((name.loads, name.target.attribute))

@@ -326,7 +326,7 @@ class Reader:
             pure = scope.kind in ("function", "class") and entry.bound not in scope.bound
             pure = pure and entry.bound not in scope.outside
             return "drop" if pure and scope.kind == "function" else "assign"
-        if _guarded(unit.node, node) and (owner is None or owner is unit.module.package):
+        if _guarded(unit.node, node) and (owner is None or owner == unit.module.package):
             return "fail"
         key = piece_key(scope)
         if key is None:

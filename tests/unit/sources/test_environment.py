@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from importlib.metadata import distributions
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -35,9 +37,14 @@ def metadata(name: str, version: str, requires: tuple[str, ...], license: str) -
 
 
 def wheel(
-    index: Path, name: str, version: str = "1.0", requires: tuple[str, ...] = (), license: str = "MIT", **more: bytes
+    index: Path,
+    name: str,
+    version: str = "1.0",
+    requires: tuple[str, ...] = (),
+    license: str = "MIT",
+    more: Mapping[str, bytes] = MappingProxyType({}),
 ) -> Path:
-    """A wheel of one module, published. `more`: further members, "." written as "__"."""
+    """A wheel of one module, published. `more`: further members."""
     module = name.replace("-", "_")
     info = f"{module}-{version}.dist-info"
     members = {
@@ -45,7 +52,7 @@ def wheel(
         f"{info}/METADATA": metadata(name, version, requires, license),
         f"{info}/WHEEL": b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         f"{info}/RECORD": b"",
-        **{path.replace("__", "."): data for path, data in more.items()},
+        **more,
     }
     return publish(index, name, make_zip(index.parent / f"{module}-{version}-py3-none-any.whl", members))
 
@@ -126,7 +133,7 @@ def test_licences_decide_what_is_barred(index: Path, tmp_path: Path) -> None:
 
 def test_a_hostile_dependency_is_locked_and_barred(index: Path, tmp_path: Path) -> None:
     wheel(index, "exe-trial", requires=("exe-help",))
-    wheel(index, "exe-help", **{"../up__py": b""})
+    wheel(index, "exe-help", more={"../up.py": b""})
 
     (locked,) = only(scrape("pypi:exe-trial==1.0", cache=tmp_path / "cache")).environment
 
