@@ -11,6 +11,8 @@ import pytest
 
 from exe.analysis import Project, read_project
 from exe.records import Package, Rejection
+from exe.sources import Options
+from exe.sources.installed import installed_environment
 from tests.inlining import imported, inlined, loaded, outcome, refused, write_package
 
 LICENSE = Rejection(subject="lib", stage="scrape", reason="license", detail="GPL-3.0-only is not permissive")
@@ -207,3 +209,30 @@ def test_a_dependency_of_two_packages_is_read_once(tmp_path: Path) -> None:
     changed = read_project(replace(second, environment=(replace(locked, sha256="1" * 64),)))
     assert changed.find("lib.core") is not one.find("lib.core")
     assert inlined(one, "own:run").source == inlined(two, "own:run").source
+
+
+BACKPORTS = {
+    "own.py": (
+        "from typing_extensions import Literal, NamedTuple, Protocol, override, runtime_checkable\n"
+        "import typing_extensions as te\n"
+        "class Pair(NamedTuple):\n    a: int\n    b: Literal[1, 2] = 1\n"
+        "@runtime_checkable\nclass Sized(Protocol):\n    def size(self) -> int: ...\n"
+        "class Box:\n    @override\n    def size(self) -> int:\n        return 1\n"
+        "def pair(n):\n    return Pair(n), te.get_origin(te.Literal[1]) is Literal\n"
+        "def sized(n):\n    return isinstance(Box(), Sized), isinstance(n, Sized)\n"
+    )
+}
+
+
+@pytest.mark.parametrize("target", ["pair", "sized"])
+def test_typing_extensions_is_inlined_as_any_dependency(target: str, tmp_path: Path) -> None:
+    pytest.importorskip("typing_extensions")
+    locked, _ = installed_environment("own", ("typing_extensions",), Options())
+    own = replace(write_package(tmp_path, BACKPORTS), environment=locked)
+    result = inlined(read_project(own), f"own:{target}")
+
+    assert "typing-extensions/typing_extensions:Protocol" in result.provenance.values() or target == "pair"
+    with imported(tmp_path, "own") as namespace:
+        expected = outcome(f"{target}(3)", namespace)
+    with loaded(result.source) as namespace:
+        assert outcome(f"{target}(3)", namespace) == expected
