@@ -99,7 +99,7 @@ def build(recipe: Recipe, directory: Path, workshop: Workshop, progress: Progres
         isolation = probe.isolation.name
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        with _lock(directory):
+        with _alone(directory):
             harvest = _harvest(packages, recipe, directory, workshop, progress)
             harvest.rejections.extend(refused)
             finished = _write(recipe, directory, packages, harvest, isolation)
@@ -337,14 +337,24 @@ def _source(package: Package) -> dict[str, Json]:
         "license": package.license,
         "repository": package.repository,
         "commit": package.commit,
+        "environment": _lock(package),
     }
 
 
+def _lock(package: Package) -> list[dict[str, Json]]:
+    """The locked dependencies of a package, by name."""
+    return [
+        {"name": one.name, "version": one.version, "sha256": one.sha256, "license": one.license}
+        for one in package.environment
+    ]
+
+
 def _key(package: Package, settings: Chain) -> str:
-    """Names a checkpoint by all that decides its rows: the artefact, the settings, this code, the interpreter."""
+    """Names a checkpoint by all that decides its rows: the artefact, its lock, the settings, this code, the interpreter."""
     text = codec.canonical(
         {
             "package": [package.name, package.version, package.sha256],
+            "environment": _lock(package),
             "settings": asdict(settings),
             "code": _code_sha256(),
             "python": sys.version,
@@ -362,7 +372,7 @@ def _code_sha256() -> str:
 
 
 @contextlib.contextmanager
-def _lock(directory: Path) -> Iterator[None]:
+def _alone(directory: Path) -> Iterator[None]:
     """One build a folder: raises UsageError while another process holds it; a dead one's lock is gone with it."""
     with (directory / ".lock").open("a") as stream:
         try:

@@ -33,7 +33,9 @@ class Package:
     url: str | None = None  # where the artefact came from
     sha256: str | None = None  # of the artefact, or of the files where there is none (installed:, path:)
     released: str | None = None  # ISO 8601 date
-    environment: tuple[Package, ...] = ()  # locked dependencies, read for inlining
+    environment: tuple[Package, ...] = ()  # locked dependencies by name, read for inlining
+    compiled: tuple[str, ...] = ()  # posix paths of its extension modules, which nobody can read
+    barred: Rejection | None = None  # of a locked dependency: why none of its code may be inlined
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

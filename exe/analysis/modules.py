@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path, PurePosixPath
 
 from exe.analysis.text import Lines, SourceFault, decode, parse
@@ -75,6 +75,12 @@ class Module:
             and any(alias.name == "annotations" for alias in node.names)
             for node in self.tree.body
         )
+
+
+@lru_cache(maxsize=256)
+def shared_module(name: str, path: str, package: Package, is_package: bool) -> Module:
+    """A module of a locked dependency: read once for all packages that require the same files of it."""
+    return Module(name, path, package, is_package)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from exe.analysis import static, stdlib
 from exe.analysis.definitions import defined
 from exe.analysis.exports import declared_names
 from exe.analysis.imports import Imported, ImportedName
-from exe.analysis.modules import Function, Module, module_functions, module_name
+from exe.analysis.modules import Function, Module, module_functions, module_name, shared_module
 from exe.analysis.targets import Builtin, Defined, External, Foreign, Missing, ModuleRef, Slot, Target, Unresolved
 from exe.analysis.units import TableBuilder, Unit, UnitTable, lookup_in, unbound_again
 from exe.records import Package, Rejection
@@ -27,10 +27,14 @@ _HOPS: Final = 50
 
 
 class Project:
-    """The modules of a package and of its environment, parsed only when reached."""
+    """The modules of a package and of its environment, parsed only when reached.
 
-    def __init__(self, package: Package) -> None:
+    `beside`: the project whose package this one reads alone, see `alone`.
+    """
+
+    def __init__(self, package: Package, *, beside: Project | None = None) -> None:
         self.package = package
+        self._beside = beside
         self._files: dict[str, tuple[Package, str, bool]] = {}
         self._unreachable: list[Rejection] = []
         self._read: dict[str, Module] = {}
@@ -39,8 +43,12 @@ class Project:
         self._partial: set[str] = set()  # modules that took the names of one that was being read
         self._targets: dict[tuple[str, str], Target] = {}
         self.cache: dict[Any, Any] = {}  # for those who compute per project: keyed by their own names
+        self._opaque: dict[str, Package] = {}  # extension modules, and top-level names of packages that are barred
         for one in (package, *package.environment):
-            self._index(one, own=one is package)
+            if one.barred is None and (beside is None or one is package):
+                self._index(one, own=one is package)
+        for one in (package, *package.environment):
+            self._close(one)
 
     def _index(self, package: Package, own: bool) -> None:
         for path in sorted(package.files):
@@ -62,6 +70,35 @@ class Project:
                 parent = parent.rpartition(".")[0]
             # a folder seen before its __init__.py was taken for a namespace package: the file wins, as sorted above
 
+    def _close(self, package: Package) -> None:
+        """Notes what a package brings that is not read: extension modules; all of it, where it is barred."""
+        names = [path.removeprefix("./").partition(".")[0].replace("/", ".") for path in package.compiled]
+        if package.barred is not None or (self._beside is not None and package is not self.package):
+            tops = {path.partition("/")[0].removesuffix(".py") for path in package.files}
+            names += [*tops, *(() if tops or names else (package.name.replace("-", "_"),))]
+        for name in names:
+            if name not in self._files:
+                self._opaque.setdefault(name, package)
+
+    def opaque(self, module: str) -> Package | None:
+        """The package that brings a module which is not read, None for modules that are read or not there."""
+        while module:
+            found = self._opaque.get(module)
+            if found is not None:
+                return found
+            module = module.rpartition(".")[0]
+        return None
+
+    def why_missing(self, module: str) -> str:
+        """The reason for which something that is outside the project cannot be inlined."""
+        package = self.opaque(module)
+        if package is None:
+            return "unresolved-import"
+        if self._beside is not None and package is not self.package:
+            return "dependency-needed"
+        licensed = package.barred is None or package.barred.reason != "license"
+        return "dependency-unreadable" if licensed else "dependency-license"
+
     def find(self, name: str) -> Module | None:
         """The module of that dotted name, None where the project has none. Standard-library names are never ours."""
         module = self._read.get(name)
@@ -71,22 +108,26 @@ class Project:
         if entry is None or stdlib.is_stdlib(name):
             return None
         package, path, is_package = entry
-        module = Module(name, path, package, is_package)
+        module = self._beside.find(name) if self._beside is not None else None
+        if module is None or module.package is not package:
+            shared = package is not self.package and package.sha256 is not None
+            module = (shared_module if shared else Module)(name, path, package, is_package)
         self._read[name] = module
         return module
 
-    def absent(self, name: str) -> bool:
-        """Whether importing a module is known to fail: neither files nor a locked package of its top-level name are there.
+    @cached_property
+    def alone(self) -> Project:
+        """The package without its environment, which is there all the same, but not read: `why_missing` names it needed."""
+        return Project(self.package, beside=self)
 
-        A package that is locked but has no Python file of that name may bring a compiled module.
-        """
+    def absent(self, name: str) -> bool:
+        """Whether importing a module is known to fail: nothing in the package or its environment brings its top-level name."""
         top = name.partition(".")[0]
         if top in self._files:
             return False
         if stdlib.is_stdlib(top):
             return not stdlib.exists(name)
-        locked = {package.name.replace("-", "_").lower() for package in (self.package, *self.package.environment)}
-        return top.lstrip("_").lower() not in locked
+        return self.opaque(name) is None and top.lstrip("_").lower() != self.package.name.replace("-", "_").lower()
 
     @cached_property
     def modules(self) -> Mapping[str, Module]:
@@ -145,6 +186,10 @@ class Project:
             return False
         attribute = name.target.attribute
         return attribute is None or name.loads in self._building or self.has_member(name.loads, attribute)
+
+    def brought(self, name: ImportedName) -> Package | None:
+        """The package that brings what an import asks for as something that is not read, see `opaque`."""
+        return self.opaque(f"{name.target.module}.{name.target.attribute}") or self.opaque(name.loads)
 
     def loads(self, name: str) -> bool:
         """Whether importing a module works: it and the packages around it get past their own imports."""

@@ -14,6 +14,7 @@ from exe.analysis.imports import Imported, ImportedName, imported_names, star_so
 from exe.analysis.modules import Module
 from exe.analysis.scopes import Names, names_of
 from exe.analysis.text import nodes_of
+from exe.records import Package
 
 IMPORT_ERRORS: Final = frozenset({"ImportError", "ModuleNotFoundError"})
 WIDE_ERRORS: Final = frozenset({"Exception", "BaseException", ""})
@@ -27,6 +28,12 @@ class Surroundings(Protocol):
 
     def loads(self, name: str) -> bool:
         """Whether importing a module works."""
+
+    def opaque(self, module: str) -> Package | None:
+        """The package that brings a module which is not read, None for modules that are read or not there."""
+
+    def brought(self, name: ImportedName) -> Package | None:
+        """The package that brings what an import asks for as something that is not read."""
 
     def star_names(self, module: str) -> tuple[str, ...] | None:
         """The names that a star import of a module binds, None where there is no such module."""
@@ -189,13 +196,17 @@ class TableBuilder:
             return
         names = imported_names(self.module, node)
         bad = [name for name in names if not self.project.importable(name)]
-        if bad and guarded:
-            raise _Stop
-        unit = self.add(node)
-        if bad:
+        if any(not self._there(self.project.brought(name), guarded) for name in bad):
+            if guarded:
+                raise _Stop
             self.table.loads = False
+        unit = self.add(node)
         for name in names:
             self._import_name(unit, name)
+
+    def _there(self, owner: Package | None, guarded: bool) -> bool:
+        """Whether an import of what is not read works. A package's own extension module, guarded, makes way for pure code."""
+        return owner is not None and not (guarded and owner == self.module.package)
 
     def _import_name(self, unit: Unit, name: ImportedName) -> None:
         unit.loads.append((name.loads, name.target.attribute))
@@ -204,7 +215,7 @@ class TableBuilder:
 
     def star(self, node: ast.stmt, source: str, guarded: bool) -> None:
         names = self.project.star_names(source)
-        loads = self.project.loads(source)
+        loads = self.project.loads(source) or self._there(self.project.opaque(source), guarded)
         if guarded and not loads:
             raise _Stop
         self.table.loads = self.table.loads and loads

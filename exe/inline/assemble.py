@@ -40,10 +40,17 @@ def inline(
     """One self-contained program for a candidate's function, or a Rejection with stage `inline` and a reason of REASONS.
 
     `whole_class` keeps all methods of its classes; otherwise those go that nothing in the program can come to by name.
+    Dependencies are read where the function comes to them; what merely lies beside it leaves them alone.
     Pure: reads the project's files, executes nothing of them. The same project and candidate give the same text.
     """
     subject = f"{candidate.package.name}:{candidate.module}:{candidate.qualname}"
     try:
+        if candidate.package.environment:
+            try:
+                return _inline(project.alone, candidate, limits, whole_class)
+            except Refused as refusal:
+                if refusal.reason != "dependency-needed":
+                    raise
         return _inline(project, candidate, limits, whole_class)
     except Refused as refusal:
         return Rejection(subject=subject, stage="inline", reason=refusal.reason, detail=str(refusal))
@@ -72,7 +79,8 @@ def _inline(project: Project, candidate: Candidate, limits: Limits, whole_class:
     hazards = [one for reading in slice_.readings for one in reading.hazards]
     check(merged.pieces, project.cache.setdefault("facts", {}), {one.name for one in hazards})
     refuse_reached(merged.source, f"{merged.naming.emitted[entry]}.{method}".rstrip("."), hazards)
-    return _result(merged, entry, method, [*zip(candidate.origins, origins, strict=True)])
+    named = [*zip(candidate.origins, origins, strict=True)]
+    return _result(project, merged, entry, method, named)
 
 
 def _made(
@@ -97,7 +105,7 @@ def _origin(project: Project, origin: str) -> tuple[Slot, str]:
     module, _, qualname = origin.partition(":")
     name, _, inner = qualname.partition(".")
     if project.find(module) is None:
-        raise Refused("unresolved-import", origin)
+        raise Refused(project.why_missing(module), origin)
     target = project.target(module, name)
     if not isinstance(target, Slot):
         raise Refused("unbound-name", origin)
@@ -181,14 +189,16 @@ def _needed_at_once(reading: UnitReading, units: dict[Slot, list[UnitReading]]) 
     return found, imported
 
 
-def _result(merged: Merged, entry: Slot, method: str, origins: list[tuple[str, tuple[Slot, str]]]) -> Inlined:
+def _result(
+    project: Project, merged: Merged, entry: Slot, method: str, origins: list[tuple[str, tuple[Slot, str]]]
+) -> Inlined:
     naming = merged.naming
     names: dict[str, str] = {}
     provenance: dict[str, str] = {}
     for key, emitted in naming.emitted.items():
         if isinstance(key, Slot):
             names[f"{key.module}:{key.name}"] = emitted
-            provenance[emitted] = f"{key.module}:{key.name}"
+            provenance[emitted] = f"{_dependency(project, key.module)}{key.module}:{key.name}"
     for origin, (slot, inner) in origins:
         names[origin] = ".".join(part for part in (naming.emitted[slot], inner) if part)
     emitted = naming.emitted[entry]
@@ -202,3 +212,9 @@ def _result(merged: Merged, entry: Slot, method: str, origins: list[tuple[str, t
         provenance=dict(sorted(provenance.items())),
         blocks=merged.blocks,
     )
+
+
+def _dependency(project: Project, module: str) -> str:
+    """What goes before the module of a locked dependency in provenance, "" for the package's own."""
+    found = project.find(module)
+    return "" if found is None or found.package is project.package else f"{found.package.name}/"

@@ -136,7 +136,7 @@ def _harmless(project: Project, unit: Unit, use: Use, text: str) -> bool:
             return not isinstance(namespace, ast.Starred) and not _is_none(namespace)
         case _, [ast.Call(args=[name], keywords=[]), *_] if text in IMPORTERS:
             package = _imported_package(name)
-            return bool(package) and project.find(package) is None
+            return bool(package) and not _brings(project, package)
         case "sys.modules", [*_]:
             return any(_fixed_key(project, key) for key in _keys(around))
         case _:
@@ -156,6 +156,11 @@ def _imported_package(name: ast.expr) -> str:
             return package if dot else ""
         case _:
             return ""
+
+
+def _brings(project: Project, top: str) -> bool:
+    """Whether the package or its environment has a top-level module, read or not."""
+    return project.find(top) is not None or project.opaque(top) is not None
 
 
 def _around(root: ast.AST, use: Use) -> list[ast.AST]:
@@ -184,7 +189,7 @@ def _fixed_key(project: Project, key: ast.expr) -> bool:
     match key:
         case ast.Constant(value=str() as name):
             top = name.partition(".")[0]
-            return project.find(top) is None and not stdlib.is_stdlib(top) and top != "__main__"
+            return not _brings(project, top) and not stdlib.is_stdlib(top) and top != "__main__"
         case ast.Attribute(attr="__module__"):
             return True
         case _:

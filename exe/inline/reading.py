@@ -344,19 +344,20 @@ class Reader:
 
     def _fate(self, reading: UnitReading, node: ImportNode, scope: Scope, entry: ImportedName, target: Target) -> str:
         """What becomes of one name of an import, see `LocalImport`; what is known to fail fails as it did."""
-        unit = reading.unit
+        unit, owner = reading.unit, None
         fails_alike = scope.kind == "function" and isinstance(target, Foreign) and stdlib.exists(target.module)
         if isinstance(target, Foreign) and target.known and (there(target) or fails_alike):
             return "keep"
         if self.project.find(entry.loads) is not None and not self.project.loads(entry.loads):
             reason, detail = "module-fails", f"{entry.loads} is imported by a function"
         elif isinstance(target, Foreign | Missing):
-            reason, detail = "unresolved-import", target.dotted if isinstance(target, Foreign) else target.name
+            detail = target.dotted if isinstance(target, Foreign) else target.name
+            owner, reason = self.project.opaque(detail), self.project.why_missing(detail)
         else:
             pure = scope.kind in ("function", "class") and entry.bound not in scope.bound
             pure = pure and entry.bound not in scope.outside
             return "drop" if pure and scope.kind == "function" else "assign"
-        if _guarded(unit.node, node):
+        if _guarded(unit.node, node) and (owner is None or owner == unit.module.package):
             return "fail"
         key = piece_key(scope)
         if key is None:

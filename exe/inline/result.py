@@ -10,6 +10,9 @@ REASONS: Final = (
     "unknown-function",  # the candidate's function is not where it is said to be
     "module-fails",  # the function's own module cannot be imported on this platform
     "unresolved-import",  # needs a library or a module that is not there
+    "dependency-needed",  # needs a locked dependency: it is inlined too, this is no last word
+    "dependency-license",  # needs code of a locked dependency whose licence does not let it in
+    "dependency-unreadable",  # needs a locked dependency, or a part of the package, that is compiled or cannot be read
     "unbound-name",  # a name that nothing binds would be read
     "module-escapes",  # a module of the package is used as a value
     "module-getattr",  # a name that only a module's __getattr__ can tell
@@ -59,8 +62,9 @@ class Inlined:
     """A self-contained program.
 
     `entry` is the expression that names the function in it. `names` maps "module:qualname" of everything emitted, and of
-    the candidate's origins, to its name in the program; `provenance` maps emitted names back. `blocks` are the parts that
-    stand in the source one after the other, behind the imports.
+    the candidate's origins, to its name in the program; `provenance` maps emitted names back, to
+    "dependency/module:qualname" for what comes from a locked dependency. `blocks` are the parts that stand in the source
+    one after the other, behind the imports.
     """
 
     source: str

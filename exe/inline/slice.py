@@ -410,7 +410,7 @@ class _Closure:
             case Foreign(known=True):
                 self._foreign(found)
             case _:
-                raise Refused("unresolved-import", target.module)
+                raise Refused(self.slicer.project.why_missing(f"{target.module}.{target.attribute}"), target.module)
 
     def _hazard(self, reading: UnitReading, use: Use, found: Resolved) -> None:
         one = hazard(self.slicer.project, reading.unit, use, found.target, found.used)
@@ -427,7 +427,8 @@ class _Closure:
             case Foreign(known=True) if there(target):
                 self._hazard(reading, use, found)
             case Foreign():
-                self._refuse(reading, use, "unresolved-import", f"{target.dotted} at {where}")
+                reason = self.slicer.project.why_missing(target.dotted)
+                self._refuse(reading, use, reason, f"{target.dotted} at {where}")
             case ModuleRef(name=name):
                 try:
                     member_names(self.slicer.project, name)
@@ -442,7 +443,8 @@ class _Closure:
                 if name not in LITERAL_DUNDERS or use.context != "load":
                     self._refuse(reading, use, "module-attribute", f"{name} at {where}")
             case Missing(name=name, reason=reason):
-                self._refuse(reading, use, reason, f"{name} at {where}")
+                told = self.slicer.project.why_missing(name) if reason == "unresolved-import" else reason
+                self._refuse(reading, use, told, f"{name} at {where}")
         return True
 
     def _refuse(self, reading: UnitReading, use: Use, reason: str, detail: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from packaging.utils import InvalidName, canonicalize_name
@@ -11,9 +12,9 @@ from exe.errors import SourceError, StorageError, UsageError
 from exe.records import Package, Rejection
 
 from .files import Options
-from .folder import from_path
+from .folder import from_path, requirements
 from .index import from_index
-from .installed import from_environment
+from .installed import from_environment, installed_environment
 from .licenses import permissive, read_license
 
 __all__ = ["Options", "permissive", "read_license", "scrape"]
@@ -46,7 +47,7 @@ def scrape(
             if not rest:
                 raise UsageError(f"{spec}: names no folder")
             try:
-                return from_path(Path(rest).expanduser(), chosen)
+                return _beside(Path(rest).expanduser(), chosen)
             except OSError as error:
                 raise SourceError(f"{spec}: cannot be read: {error.strerror or error}") from error
         case "pypi":
@@ -61,6 +62,15 @@ def scrape(
             return [Rejection(subject=spec, stage="scrape", reason="unsupported-source", detail=detail)]
         case _:
             raise UsageError(f"{spec!r} is not a source; the forms are {FORMS}")
+
+
+def _beside(directory: Path, options: Options) -> list[Package | Rejection]:
+    """A project folder, with what it requires as far as that is installed in the running environment."""
+    package, *notes = from_path(directory, options)
+    if isinstance(package, Rejection) or not options.environment:
+        return [package, *notes]
+    environment, more = installed_environment(package.name, requirements(directory), options)
+    return [replace(package, environment=environment), *notes, *more]
 
 
 def _name(text: str, spec: str) -> str:

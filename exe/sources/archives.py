@@ -200,7 +200,7 @@ def _write(members: Iterator[_Member], read: _Reader, into: Path, limits: Limits
             if name.endswith(".py") or member.kind == "special":
                 left_out.append((name, "not-regular"))
         elif member.kind == "file" and name.endswith(_COMPILED):
-            compiled.append(name)
+            compiled.append(_purelib(name))
         elif member.kind == "file" and _wanted(name):
             if member.size > limits.file:
                 left_out.append((name, "too-large"))

@@ -1,12 +1,15 @@
-"""What an installed distribution stands on: its requirements, theirs, and so on, as far as they are installed here."""
+"""What a distribution stands on: its requirements, theirs, and so on, as far as they are installed here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
+
+Find = Callable[[str], Distribution | None]
+"""A distribution by its normalised name, None where it is not installed."""
 
 
 def installed_closure(name: str) -> tuple[str, ...]:
@@ -18,20 +21,42 @@ def installed_closure(name: str) -> tuple[str, ...]:
     root = _installed(here)
     if root is None:
         return ()
-    seen: dict[str, set[str]] = {here: {"", *(root.metadata.get_all("Provides-Extra") or [])}}
-    waiting: list[str] = [here]
+    asked = needed(root.requires or (), {"", *(root.metadata.get_all("Provides-Extra") or [])})
+    found, _ = closure(asked, _installed)
+    return tuple(each for each in found if each != here)
+
+
+def closure(asked: Iterable[Requirement], find: Find) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Normalised names of what `asked` needs, itself included: those that `find` knows, and those that it does not."""
+    seen: dict[str, set[str]] = {}
+    missing: set[str] = set()
+    waiting = list(asked)
     while waiting:
-        current = waiting.pop()
-        found = _installed(current)
-        if found is None:
-            del seen[current]
+        requirement = waiting.pop()
+        name, extras = str(canonicalize_name(requirement.name)), {"", *requirement.extras}
+        before = seen.get(name, set())
+        if name in missing or (name in seen and extras <= before):
             continue
-        for needed, extras in _requirements(found, seen[current]):
-            before = seen.get(needed, set())
-            if needed not in seen or not extras <= before:
-                seen[needed] = before | extras
-                waiting.append(needed)
-    return tuple(sorted(set(seen) - {here}))
+        found = find(name)
+        if found is None:
+            missing.add(name)
+            continue
+        seen[name] = before | extras
+        waiting += needed(found.requires or (), seen[name])
+    return tuple(sorted(seen)), tuple(sorted(missing))
+
+
+def needed(requires: Iterable[str], extras: Iterable[str] = ("",)) -> Iterator[Requirement]:
+    """The requirements that hold on this platform, for a distribution with these extras of its own."""
+    chosen = tuple(extras)
+    for text in requires:
+        try:
+            requirement = Requirement(text)
+        except InvalidRequirement:
+            continue  # it names nothing that could be looked up
+        marker = requirement.marker
+        if marker is None or any(marker.evaluate({"extra": extra}) for extra in chosen):
+            yield requirement
 
 
 def _installed(name: str) -> Distribution | None:
@@ -39,15 +64,3 @@ def _installed(name: str) -> Distribution | None:
         return distribution(name)
     except PackageNotFoundError:
         return None
-
-
-def _requirements(found: Distribution, extras: Iterable[str]) -> Iterator[tuple[str, set[str]]]:
-    """(normalised name, extras) of what a distribution requires on this platform, with these extras of its own."""
-    for text in found.requires or []:
-        try:
-            requirement = Requirement(text)
-        except InvalidRequirement:
-            continue  # it names nothing that could be looked up
-        marker = requirement.marker
-        if marker is None or any(marker.evaluate({"extra": extra}) for extra in extras):
-            yield canonicalize_name(requirement.name), {"", *requirement.extras}

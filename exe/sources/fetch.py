@@ -23,6 +23,7 @@ from exe.errors import SourceError, StorageError
 
 _SECONDS = 900  # for one artefact; pip has shorter limits of its own for a silent connection
 _STOPPED = 77
+_DOWNLOAD = ("download", "--no-deps")
 
 _ONLY_FETCH = """\
 import os, runpy, sys, tarfile, zipfile
@@ -65,32 +66,39 @@ def fetch(name: str, version: str | None, into: Path) -> Fetched:
         work = Path(scratch)
         log = work / "pip.log"
         tool = [sys.executable, "-m", "pip"]
-        done = _pip(tool, ["--only-binary", ":all:", "--dest", str(work / "wheel"), requirement], work, log)
+        done = run_pip(
+            tool, [*_DOWNLOAD, "--only-binary", ":all:", "--dest", str(work / "wheel"), requirement], work, log
+        )
         wheels = sorted((work / "wheel").glob("*.whl")) if done.returncode == 0 else []
         if wheels:
             return _keep(wheels[0], into, log)
-        _check_reached(requirement, done, log)
+        check_reached(requirement, done, log)
         wheels_told = done.stderr
         log.unlink(missing_ok=True)
         report = work / "archive"
         report.touch()
         tool = [sys.executable, "-c", _ONLY_FETCH, str(report)]
-        done = _pip(tool, ["--no-binary", ":all:", "--dest", str(work / "sdist"), requirement], work, log)
+        done = run_pip(
+            tool, [*_DOWNLOAD, "--no-binary", ":all:", "--dest", str(work / "sdist"), requirement], work, log
+        )
         told = report.read_text("utf-8")
         if done.returncode == _STOPPED and told:
             return _keep(Path(told), into, log)
-        _check_reached(requirement, done, log)
+        check_reached(requirement, done, log)
         raise SourceError(_not_there(requirement, name, wheels_told, done.stderr))
 
 
-def _pip(tool: list[str], arguments: list[str], work: Path, log: Path) -> subprocess.CompletedProcess[str]:
-    command = [*tool, "download", "--no-deps", "--no-input", "--progress-bar", "off"]
+def run_pip(tool: list[str], arguments: list[str], work: Path, log: Path) -> subprocess.CompletedProcess[str]:
+    """Run pip with a command and its arguments, the last of which names what it is about, in the folder `work`.
+
+    Raises SourceError where it does not come to an end.
+    """
     scratch = work / "tmp"
     scratch.mkdir(exist_ok=True)
     environment = {**os.environ, "TMPDIR": str(scratch), "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PYTHONUTF8": "1"}
     try:
         return subprocess.run(
-            [*command, "--log", str(log), *arguments],
+            [*tool, *arguments[:-1], "--no-input", "--progress-bar", "off", "--log", str(log), arguments[-1]],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -117,14 +125,20 @@ def _keep(archive: Path, into: Path, log: Path) -> Fetched:
 def _address(file: str, log: Path) -> str | None:
     """Where pip found the file, by its log; without user, password, query and fragment."""
     for url in re.findall(r"Found link (\S+) \(from", log.read_text("utf-8", "replace")):
-        parts = urlsplit(url)
-        if parts.path.rsplit("/", 1)[-1] == file and parts.scheme in {"http", "https"}:
-            host = parts.netloc.rpartition("@")[2]
-            return str(urlunsplit((parts.scheme, host, parts.path, "", "")))
+        if urlsplit(url).path.rsplit("/", 1)[-1] == file and (address := public_address(url)) is not None:
+            return address
     return None
 
 
-def _check_reached(requirement: str, done: subprocess.CompletedProcess[str], log: Path) -> None:
+def public_address(url: str) -> str | None:
+    """A URL without user, password, query and fragment; None where it is no address of the web."""
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"}:
+        return None
+    return str(urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", "")))
+
+
+def check_reached(requirement: str, done: subprocess.CompletedProcess[str], log: Path) -> None:
     """Raise where the failure is not the package's: SourceError for no pip or network, StorageError for a full disk."""
     if "No module named pip" in done.stderr:
         raise SourceError(f"pypi:{requirement}: this environment has no pip; run: python -m ensurepip")
@@ -134,7 +148,7 @@ def _check_reached(requirement: str, done: subprocess.CompletedProcess[str], log
     trouble = re.search(r"Could not fetch URL (\S+): (.+?)(?: - skipping)?$", text, re.MULTILINE)
     if trouble and not re.search(r"\b40[34]\b|\b410\b", trouble[2]):
         host = urlsplit(trouble[1]).hostname or "the index"
-        raise SourceError(f"pypi:{requirement}: cannot reach {host}: {_one_line(trouble[2])}")
+        raise SourceError(f"pypi:{requirement}: cannot reach {host}: {one_line(trouble[2])}")
     if re.search(r"NewConnectionError|ConnectTimeoutError|ReadTimeoutError|ProxyError|SSLError", text + done.stderr):
         raise SourceError(f"pypi:{requirement}: the connection to the index failed; check the network and try again")
 
@@ -149,9 +163,10 @@ def _not_there(requirement: str, name: str, *told: str) -> str:
                 return f"pypi:{requirement}: no such version for this Python; the newest one is {newest}"
         return f"pypi:{requirement}: the index has no package {canonicalize_name(name)} for this Python"
     last = [line for line in told[-1].splitlines() if line.strip()]
-    return f"pypi:{requirement}: pip could not download it: {_one_line(last[-1]) if last else 'no reason given'}"
+    return f"pypi:{requirement}: pip could not download it: {one_line(last[-1]) if last else 'no reason given'}"
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
+    """A message of others as one short line without credentials."""
     flat = re.sub(r"//[^/@\s]+@", "//", " ".join(text.split()))
     return flat if len(flat) <= 160 else flat[:157] + "..."

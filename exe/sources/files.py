@@ -27,18 +27,24 @@ class Options:
     """What a scrape takes and leaves.
 
     `max_file_bytes` bounds one Python file. `allow_licenses` are SPDX identifiers accepted besides the permissive
-    ones, or package names whose licence the caller vouches for.
+    ones, or package names whose licence the caller vouches for. `environment`: whether what the package requires is
+    locked and read as well.
     """
 
     max_file_bytes: int = 4_000_000
     allow_licenses: frozenset[str] = frozenset()
+    environment: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """The files of a package that are read: posix paths below its root, sorted; their sha256; notes on the others."""
+    """The files of a package that are read: posix paths below its root, sorted; their sha256; notes on the others.
+
+    `compiled` are its extension modules.
+    """
 
     files: tuple[str, ...]
+    compiled: tuple[str, ...]
     sha256: str
     notes: tuple[Rejection, ...]
 
@@ -111,7 +117,8 @@ def choose(package: str, root: Path, paths: Iterable[str], options: Options) -> 
             continue
         kept.append(path)
         digest.update(f"{path}\0{hashlib.sha256(data).hexdigest()}\n".encode())
-    return Chosen(files=tuple(kept), sha256=digest.hexdigest(), notes=notes.rejections())
+    compiled = tuple(path for path in ordered if path.endswith(_COMPILED))
+    return Chosen(files=tuple(kept), compiled=compiled, sha256=digest.hexdigest(), notes=notes.rejections())
 
 
 def _importable(path: str) -> bool:

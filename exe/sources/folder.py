@@ -30,6 +30,11 @@ def from_path(directory: Path, options: Options) -> list[Package | Rejection]:
     return read_folder(folder, f"path:{folder.name}", _metadata(folder), options)
 
 
+def requirements(directory: Path) -> tuple[str, ...]:
+    """What the metadata of a project folder say that it requires (PEP 508)."""
+    return _metadata(directory.resolve()).requires
+
+
 def read_folder(folder: Path, spec: str, told: Metadata, options: Options) -> list[Package | Rejection]:
     """The package in `folder`, with notes on what is left out, or one Rejection (licence, no Python files).
 
@@ -53,6 +58,7 @@ def read_folder(folder: Path, spec: str, told: Metadata, options: Options) -> li
         license=stated.expression,
         repository=metadata.repository(told.urls),
         sha256=chosen.sha256,
+        compiled=chosen.compiled,
     )
     return [package, *chosen.notes]
 
@@ -63,6 +69,16 @@ def license_rejection(name: str, expression: str | None, reason: str, options: O
         return None
     detail = reason if expression is None else f"{expression} is not permissive ({reason})"
     return Rejection(subject=name, stage="scrape", reason="license", detail=detail)
+
+
+Environment = tuple[tuple[Package, ...], tuple[Rejection, ...]]
+"""The locked packages that a package requires, sorted by name, and why they are not all."""
+
+
+def no_environment(name: str, reason: str) -> Rejection:
+    """Why a package is read without (some of) what it requires."""
+    detail = f"functions that need it are not inlined: {reason}"
+    return Rejection(subject=name, stage="scrape", reason="environment", detail=detail)
 
 
 def no_files(name: str) -> Rejection:

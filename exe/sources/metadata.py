@@ -25,6 +25,7 @@ class Metadata:
     license: str | None = None
     classifiers: tuple[str, ...] = ()
     urls: tuple[tuple[str, str], ...] = ()  # (label, URL), Home-page last
+    requires: tuple[str, ...] = ()  # PEP 508
 
 
 def from_core(data: bytes) -> Metadata:
@@ -40,6 +41,7 @@ def from_core(data: bytes) -> Metadata:
         license=raw.get("license"),
         classifiers=tuple(raw.get("classifiers", ())),
         urls=tuple(urls),
+        requires=tuple(raw.get("requires_dist", ())),
     )
 
 
@@ -67,6 +69,7 @@ def from_pyproject(data: bytes) -> Metadata | None:
         license=_string(stated.get("text")) if isinstance(stated, dict) else None if whole else _string(stated),
         classifiers=tuple(c for c in _list(project.get("classifiers")) if isinstance(c, str)),
         urls=tuple((label, url) for label, url in _table(project, "urls").items() if isinstance(url, str)),
+        requires=tuple(one for one in _list(project.get("dependencies")) if isinstance(one, str)),
     )
 
 
@@ -109,6 +112,7 @@ def merge(parts: Iterable[Metadata | None]) -> Metadata:
         license=source.license,
         classifiers=source.classifiers,
         urls=tuple(url for part in known for url in part.urls),
+        requires=next((part.requires for part in known if part.requires), ()),
     )
 
 

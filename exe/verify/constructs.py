@@ -32,6 +32,7 @@ from typing import Final
 from exe.analysis import Module, Project
 from exe.analysis.imports import absolute, imported_names
 from exe.records import Program
+from exe.verify.stand_in import located
 
 _FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 _BUILTIN_BASES: Final = frozenset(
@@ -108,15 +109,14 @@ def constructs(program: Program, project: Project | None = None) -> tuple[str, .
 
 
 def _of_provenance(program: Program) -> Iterator[str]:
-    origins = [origin.partition(":") for origin in program.provenance.values()]
-    modules = {module for module, _, _ in origins}
+    modules = {module for module, _ in map(located, program.provenance.values())}
     if len(program.provenance) == 1:
         yield "single-definition"
     if len(modules) > 1:
         yield "several-modules"
     if len({module.partition(".")[0] for module in modules}) > 1:
         yield "several-packages"
-    if any(name != origin.partition(":")[2] for name, origin in program.provenance.items()):
+    if any(name != located(origin)[1] for name, origin in program.provenance.items()):
         yield "renamed"
     if "." in program.entry:
         yield "method"
@@ -197,7 +197,7 @@ def _of_modules(program: Program, project: Project) -> Iterator[str]:
     """What only the original text shows."""
     wanted: dict[str, set[str]] = {}
     for origin in program.provenance.values():
-        where, _, qualname = origin.partition(":")
+        where, qualname = located(origin)
         wanted.setdefault(where, set()).add(qualname.partition(".")[0])
     cyclic = cycles(project)
     for name, definitions in wanted.items():

@@ -146,7 +146,7 @@ def _outcomes(
             yield original
         return
     module = group[0].program.origin.module
-    preload = Preload(folders=(str(original.folder),), source=f"import {module}\n")
+    preload = Preload(folders=tuple(map(str, original.folders)), source=f"import {module}\n")
     with Sandbox(workers=1, unsafe=bench.unsafe, hash_seed=_HASH_SEED, preload=preload) as box:
         answered = 0
         try:

@@ -1,16 +1,17 @@
 """Where the original of each package of a set is found, at the version and with the bytes that the set was made from.
 
-`installed:` and `path:` sources are read where they lie, if they still give the same hash. `pypi:` sources are installed by
-pip, wheels only and with their requirements, each package into a folder of its own below the cache, so that a conflict
-between two of them is nobody's matter:
+`installed:` and `path:` sources are read where they lie, if they and what is locked for them still give the same hashes.
+`pypi:` sources are installed by pip, wheels only, with exactly the versions and files that the set locked for them, each
+package into a folder of its own below the cache, so that a conflict between two of them is nobody's matter:
 
-    originals/<name>-<version>-<interpreter>/      as `pip install --target` leaves it
+    originals/<name>-<version>-<interpreter>-<lock>/      as `pip install --target` leaves it
 
 Nothing of a package is imported or run here.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -23,18 +24,19 @@ from pathlib import Path
 
 from exe.errors import SourceError, StorageError
 from exe.records import Json, Manifest, Package, Rejection
-from exe.sources import scrape
+from exe.sources import Options, scrape
 
 FOLDER = "originals"
 _INTERPRETER = f"cp{sys.version_info[0]}{sys.version_info[1]}-{sysconfig.get_platform()}"
 _SECONDS = 900
+_NO_DEPS = "--no-deps"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Original:
-    """A package that can be imported: `folder` stands for site-packages. `package` is what was read of it."""
+    """A package that can be imported: `folders` stand for site-packages. `package` is what was read of it."""
 
-    folder: Path
+    folders: tuple[Path, ...]
     package: Package
 
     @property
@@ -57,7 +59,9 @@ Key = tuple[str, str]
 
 def originals(manifest: Manifest, cache: Path) -> dict[Key, Original | Unavailable]:
     """The original of every source in the manifest. Raises StorageError where the cache cannot be written."""
-    scraped = _scraped(manifest.settings.get("sources", []), cache)
+    named = [spec for spec in manifest.settings.get("sources", []) if not spec.startswith("pypi:")]
+    pinned = [_pinned(row) for row in manifest.sources if str(row["spec"]).startswith("pypi:")]
+    scraped = _scraped([*named, *pinned], cache)
     found: dict[Key, Original | Unavailable] = {}
     for row in manifest.sources:
         key = (row["name"], row["version"])
@@ -70,7 +74,7 @@ def _scraped(specs: Json, cache: Path) -> dict[Key, Package | str]:
     found: dict[Key, Package | str] = {}
     for spec in specs:
         try:
-            items = scrape(spec, cache=cache)
+            items = scrape(spec, cache=cache, options=Options(environment=not spec.startswith("pypi:")))
         except SourceError as error:
             found["", spec] = str(error)
             continue
@@ -84,20 +88,45 @@ def _scraped(specs: Json, cache: Path) -> dict[Key, Package | str]:
 
 def _original(row: Mapping[str, Json], package: Package | str | None, cache: Path) -> Original | Unavailable:
     name, version, kind = row["name"], row["version"], str(row["spec"]).partition(":")[0]
-    same = isinstance(package, Package) and package.sha256 == row["sha256"]
+    same = isinstance(package, Package) and package.sha256 == row["sha256"] and _same_lock(row, package)
     if kind == "installed" and not same:
-        package = _scraped([f"pypi:{name}=={version}"], cache).get((name, version))
-        kind = "pypi"
+        package = _scraped([_pinned(row)], cache).get((name, version))
         same = isinstance(package, Package)  # the version is what pip can pin, the hash was of the installed files
     if not isinstance(package, Package) or not same:
         detail = f"{row['spec']}: {name} {version} with sha256 {str(row['sha256'])[:12]}… is not there any more"
         return Unavailable(reason="source-changed", detail=detail)
-    if kind != "pypi":
-        return Original(folder=Path(package.root), package=package)
-    folder = install(name, version, cache)
+    if not package.spec.startswith("pypi:"):
+        roots = [package.root, *(one.root for one in package.environment if one.root)]
+        return Original(folders=tuple(map(Path, dict.fromkeys(roots))), package=package)
+    folder = install(name, version, _wanted(row), cache)
     if isinstance(folder, Unavailable):
         return folder
-    return Original(folder=folder, package=_moved(package, folder))
+    return Original(folders=(folder,), package=_moved(package, folder))
+
+
+def _pinned(row: Mapping[str, Json]) -> str:
+    return f"pypi:{row['name']}=={row['version']}"
+
+
+def _same_lock(row: Mapping[str, Json], package: Package) -> bool:
+    """Whether what a package requires is still what was locked; of an index it is installed as it was locked."""
+    if package.spec.startswith("pypi:") or "environment" not in row:
+        return True
+    now = {(one.name, one.version, one.sha256) for one in package.environment}
+    return now == {(one["name"], one["version"], one["sha256"]) for one in row["environment"]}
+
+
+def _wanted(row: Mapping[str, Json]) -> tuple[str, ...]:
+    """What pip is to install: the package and its lock and nothing else, by hash where the hash is that of a wheel.
+
+    A set from before locks names the package alone, and gets what pip finds for it.
+    """
+    if "environment" not in row:
+        return (f"{row['name']}=={row['version']}",)
+    rows = [row, *row["environment"]]
+    if str(row["spec"]).startswith("pypi:"):
+        return (_NO_DEPS, *(f"{one['name']}=={one['version']} --hash=sha256:{one['sha256']}" for one in rows))
+    return (_NO_DEPS, *(f"{one['name']}=={one['version']}" for one in rows))
 
 
 def _moved(package: Package, folder: Path) -> Package:
@@ -106,16 +135,20 @@ def _moved(package: Package, folder: Path) -> Package:
     return replace(package, root=str(folder), files=there) if there else package
 
 
-def install(name: str, version: str, cache: Path) -> Path | Unavailable:
-    """A folder with the package at that version and all it requires, wheels only; made once, whole or not at all."""
-    final = cache / FOLDER / f"{name}-{version}-{_INTERPRETER}"
+def install(name: str, version: str, wanted: tuple[str, ...], cache: Path) -> Path | Unavailable:
+    """A folder with what is `wanted`, see `_wanted`, wheels only; made once, whole or not at all.
+
+    `name` and `version` are those of the package that it is for.
+    """
+    lock = hashlib.sha256("\n".join(wanted).encode()).hexdigest()[:12]
+    final = cache / FOLDER / f"{name}-{version}-{_INTERPRETER}-{lock}"
     if final.is_dir():
         return final
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix="draft-", dir=final.parent))
         try:
-            refused = _pip(f"{name}=={version}", draft)
+            refused = _pip(wanted, draft)
             if refused is not None:
                 return Unavailable(reason="not-installable", detail=refused)
             draft.chmod(0o755)
@@ -131,10 +164,18 @@ def install(name: str, version: str, cache: Path) -> Path | Unavailable:
     return final
 
 
-def _pip(requirement: str, target: Path) -> str | None:
+def _pip(wanted: tuple[str, ...], target: Path) -> str | None:
     """Runs pip; what it complains of, None where it is content."""
     command = [sys.executable, "-m", "pip", "install", "--no-input", "--progress-bar", "off", "--quiet"]
-    command += ["--only-binary", ":all:", "--target", str(target), requirement]
+    command += ["--only-binary", ":all:", "--target", str(target)]
+    command += [option for option in wanted if option == _NO_DEPS]
+    with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as listed:
+        listed.write("".join(f"{line}\n" for line in wanted if line != _NO_DEPS))
+        listed.flush()
+        return _run([*command, "--requirement", listed.name])
+
+
+def _run(command: list[str]) -> str | None:
     environment = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PYTHONUTF8": "1"}
     try:
         done = subprocess.run(

@@ -48,20 +48,26 @@ def observing(call: str) -> str | None:
 def stand_in(program: Program, calls: Iterable[str]) -> str:
     """Source that binds what `calls` name to the originals. A name that nothing provides is left unbound.
 
-    Provenance is "module:qualname"; of a nested class the outermost is bound.
+    Of a nested class the outermost is bound.
     """
     standard = _imports(ast.parse(program.source))
     lines = []
     for name in _names(calls):
         origin = program.provenance.get(name)
         if origin is not None:
-            module, _, qualname = origin.partition(":")
+            module, qualname = located(origin)
             lines.append(f"from {module} import {qualname.partition('.')[0]} as {name}")
         elif name in standard:
             lines.append(standard[name])
         elif not hasattr(builtins, name):
             lines.append(f"from {program.origin.module} import {name}")
     return "".join(f"{line}\n" for line in lines)
+
+
+def located(origin: str) -> tuple[str, str]:
+    """Module and qualname of a provenance: "module:qualname", with "dependency/" before it in a locked dependency."""
+    module, _, qualname = origin.rpartition("/")[2].partition(":")
+    return module, qualname
 
 
 def _names(calls: Iterable[str]) -> list[str]:
