@@ -1,6 +1,6 @@
 PYTHON ?= python3
 
-.PHONY: setup check fix golden bench
+.PHONY: setup check fix golden bench fidelity
 
 setup:            ## a virtual environment in .venv with everything that development needs
 	$(PYTHON) -m venv .venv
@@ -17,7 +17,12 @@ fix:              ## what can be mended by machine
 	ruff check --fix .
 
 golden:           ## rewrite the expected halves of golden files; read the diff before you commit it
-	pytest tests/golden --update-golden
+	pytest tests/unit/inline/test_golden.py --update-golden
 
-bench:            ## every benchmark, ratios printed
-	for script in benchmarks/*.py; do python $$script; done
+bench:            ## ours and the peers side by side, ratios printed; a few minutes each
+	python benchmarks/sandbox.py
+	python benchmarks/inline.py
+
+fidelity:         ## programs beside their originals: generated packages, then real ones; hours
+	python benchmarks/generated_packages.py
+	python benchmarks/fidelity.py development unseen
