@@ -67,7 +67,7 @@ def _artefact(pin: Pin) -> Artefact:
 
 def _obtain(pins: Iterable[Pin], cache: Path, offline: bool) -> None:
     """Take into the cache what is not there yet. Raises SourceError."""
-    wanted = [pin for pin in pins if not store.is_kept(cache, _artefact(pin))]
+    wanted = [pin for pin in pins if pin.small and not store.is_kept(cache, _artefact(pin))]
     if wanted and offline:
         raise SourceError(f"{wanted[0].file} is not in the cache, and the network may not be used")
     with tempfile.TemporaryDirectory(prefix="download-", dir=cache) as scratch:
@@ -83,6 +83,10 @@ def _locked(cache: Path, pin: Pin, options: Options) -> Package:
     """One package of a lock; read once for all that require it, since a hash names its content."""
     spec = f"pypi:{pin.name}=={pin.version}"
     bare = Package(name=pin.name, version=pin.version, spec=spec, root="", files=(), url=pin.url, sha256=pin.sha256)
+    if not pin.small:
+        size = "of unknown size" if pin.size is None else f"of {pin.size:,} bytes"
+        barred = Rejection(subject=pin.name, stage="scrape", reason="too-large", detail=f"a wheel {size} is not read")
+        return replace(bare, barred=barred)
     try:
         tree, seen = store.unpacked(cache, _artefact(pin))
     except Hostile as hostile:

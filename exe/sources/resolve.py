@@ -12,10 +12,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
+from urllib.request import Request, url2pathname, urlopen
 
 from packaging.utils import canonicalize_name
 
@@ -23,18 +25,29 @@ from exe.errors import SourceError
 
 from .fetch import check_reached, one_line, public_address, run_pip
 
+LARGEST = 30_000_000
+"""Bytes of the largest wheel that is read for its code; larger ones are compiled libraries, models and the like."""
+
+_SECONDS = 20
 _TOOL = (sys.executable, "-m", "pip")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pin:
-    """One package of a lock. `url` is None where the wheel came from a local folder."""
+    """One package of a lock. `url` is None where the wheel came from a local folder; `size` in bytes, None where not known."""
 
     name: str  # normalised
     version: str
     file: str
     sha256: str
     url: str | None
+    size: int | None = None
+
+    @property
+    def small(self) -> bool:
+        """Whether it is worth its download: what is larger, or compiled and of unknown size, is no code to be inlined."""
+        pure = self.file.endswith("-none-any.whl")
+        return pure if self.size is None else self.size <= LARGEST
 
 
 def resolve(wheel: Path, scratch: Path) -> tuple[Pin, ...]:
@@ -52,7 +65,8 @@ def resolve(wheel: Path, scratch: Path) -> tuple[Pin, ...]:
             check_reached(wheel.name, done, log)
             raise SourceError(f"{wheel.name}: {_complaint(done)}")
         rows = json.loads(report.read_text("utf-8"))["install"]
-    pins = [_pin(row) for row in rows]
+    with ThreadPoolExecutor(8) as pool:
+        pins = [*pool.map(_pin, rows)]
     itself = hashlib.sha256(wheel.read_bytes()).hexdigest()
     return tuple(sorted((pin for pin in pins if pin.sha256 != itself), key=lambda pin: pin.name))
 
@@ -68,7 +82,20 @@ def _pin(row: Any) -> Pin:
         file=unquote(urlsplit(found["url"]).path.rsplit("/", 1)[-1]),
         sha256=sha256,
         url=public_address(found["url"]),
+        size=_size(found["url"]),
     )
+
+
+def _size(url: str) -> int | None:
+    """The bytes of a wheel as its server, or the file system, tells them; None where neither does."""
+    parts = urlsplit(url)
+    try:
+        if parts.scheme == "file":
+            return Path(url2pathname(parts.path)).stat().st_size
+        with urlopen(Request(url, method="HEAD"), timeout=_SECONDS) as reply:
+            return int(reply.headers["Content-Length"])
+    except (OSError, ValueError, TypeError):
+        return None
 
 
 def download(pins: Iterable[Pin], into: Path) -> dict[Pin, Path]:

@@ -142,6 +142,19 @@ def test_a_hostile_dependency_is_locked_and_barred(index: Path, tmp_path: Path) 
     assert not list(tmp_path.rglob("up.py"))
 
 
+def test_a_dependency_that_is_too_large_is_locked_and_never_fetched(
+    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("exe.sources.resolve.LARGEST", 100)
+    wheel(index, "exe-trial", requires=("exe-help",))
+    wheel(index, "exe-help")
+    (locked,) = only(scrape("pypi:exe-trial==1.0", cache=tmp_path / "cache")).environment
+    assert (locked.name, locked.files) == ("exe-help", ())
+    assert locked.barred is not None
+    assert locked.barred.reason == "too-large"
+    assert not [*(tmp_path / "cache" / "artefacts").rglob("exe_help*")]
+
+
 def unlocked(found: list[Package | Rejection]) -> str:
     """The reason why a package that is used all the same has no environment."""
     package, note = found
