@@ -55,6 +55,7 @@ class Statement:
     node: ast.stmt
     names: Names
     line: int
+    top: bool = True  # stands in no block
     defined: str | None = None
     own: list[str] = field(default_factory=list)  # names that it binds when it runs
     parts: dict[str, Part] = field(default_factory=lambda: defaultdict(Part))
@@ -136,14 +137,16 @@ _memory: Final = _Memory()
 
 
 def _read(text: str) -> list[Statement]:
-    return [_Reader(node).read() for node in _flat(parse(text).body)]
+    body = parse(text).body
+    top = set(map(id, body))
+    return [_Reader(node, id(node) in top).read() for node in _flat(body)]
 
 
 class _Reader:
-    def __init__(self, node: ast.stmt) -> None:
+    def __init__(self, node: ast.stmt, top: bool) -> None:
         self.node = node
         self.names = names_of(node)
-        self.statement = Statement(node, self.names, node.lineno)
+        self.statement = Statement(node, self.names, node.lineno, top)
         self.uses = self.statement.uses
         self.passive: set[int] = set()
         self.calls: dict[int, ast.Call] = {}  # by id of the called expression

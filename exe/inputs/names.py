@@ -12,6 +12,7 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 
 from exe.analysis.kinds import STANDARD
+from exe.analysis.statements import read_statements
 from exe.inputs.standard import REQUIRES
 from exe.records import Candidate, Type
 
@@ -53,15 +54,14 @@ def required_imports(types: Iterable[Type]) -> tuple[str, ...]:
 def bind_names(source: str, types: Iterable[Type], names: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """The program with the imports that calls need, and `names` with how each needed name is written in it.
 
-    `names` maps "module:qualname" of package classes to their emitted names. Raises SyntaxError where `source` is no
+    `names` maps "module:qualname" of package classes to their emitted names. Raises SourceFault where `source` is no
     Python.
     """
     known = dict(names)
     needed = required_names(types)
     if not needed:
         return source, known
-    tree = ast.parse(source)
-    bound = _bound(tree)
+    bound = _bound(source)
     lines: list[str] = []
     for key in needed:
         module, _, name = key.partition(":")
@@ -75,7 +75,7 @@ def bind_names(source: str, types: Iterable[Type], names: Mapping[str, str]) -> 
             if imported
             else f"{_module(module, bound, lines)}.{name}"
         )
-    return _with_imports(source, tree, lines), known
+    return _with_imports(source, lines), known
 
 
 def _module(module: str, bound: dict[str, str], lines: list[str]) -> str:
@@ -91,7 +91,7 @@ def _module(module: str, bound: dict[str, str], lines: list[str]) -> str:
     return local
 
 
-def _bound(tree: ast.Module) -> dict[str, str]:
+def _bound(source: str) -> dict[str, str]:
     """Names that the program's top level binds → "module:name", "module:" for a module, "" for anything else.
 
     What is bound to two things, or inside a block, is anything else.
@@ -101,54 +101,27 @@ def _bound(tree: ast.Module) -> dict[str, str]:
     def bind(name: str, what: str) -> None:
         found[name] = what if found.get(name, what) == what else ""
 
-    for statement in tree.body:
-        match statement:
-            case ast.Import(names=aliases):
+    for statement, _ in read_statements(source):
+        match statement.node:
+            case ast.Import(names=aliases) if statement.top:
                 for alias in aliases:
                     root = alias.name.partition(".")[0]
                     bind(alias.asname or root, f"{alias.name if alias.asname else root}:")
-            case ast.ImportFrom(module=str() as module, names=aliases, level=0):
+            case ast.ImportFrom(module=str() as module, names=aliases, level=0) if statement.top:
                 for alias in aliases:
                     bind(alias.asname or alias.name, f"{module}:{alias.name}")
             case _:
-                for name in _stored(statement):
+                for name in (*statement.bound, *(name for part in statement.parts.values() for name in part.rebinds)):
                     bind(name, "")
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Global):
-            found.update(dict.fromkeys(node.names, ""))
     return found
 
 
-def _stored(statement: ast.stmt) -> Iterator[str]:
-    """Names that a statement binds, those of inner scopes apart."""
-    stack: list[ast.AST] = [statement]
-    while stack:
-        node = stack.pop()
-        match node:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                yield name
-                continue
-            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-                yield name
-            case ast.alias(name=name, asname=asname):
-                yield asname or name.partition(".")[0]
-            case (
-                ast.ExceptHandler(name=str() as name)
-                | ast.MatchAs(name=str() as name)
-                | ast.MatchStar(name=str() as name)
-            ):
-                yield name
-            case ast.Lambda():
-                continue
-        stack.extend(ast.iter_child_nodes(node))
-
-
-def _with_imports(source: str, tree: ast.Module, lines: list[str]) -> str:
+def _with_imports(source: str, lines: list[str]) -> str:
     """Put import lines after the docstring and the `__future__` imports."""
     if not lines:
         return source
     after = 0
-    for index, statement in enumerate(tree.body):
+    for index, statement in enumerate(ast.parse(source).body):
         docstring = index == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
         future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
         if not docstring and not future:
