@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from exe.analysis import static
 from exe.analysis.project import Project
-from exe.analysis.targets import Slot
+from exe.analysis.targets import Slot, Target
 from exe.analysis.units import Unit
 from exe.inline.changes import immediate
 
@@ -60,7 +60,10 @@ def written_by(project: Project, unit: Unit) -> tuple[Slot, ...]:
     if found is None:
         slots: list[Slot] = []
         for text in _assigned_attributes(unit):
-            target = project.dotted(unit.module.name, text)
+            first, *rest = text.split(".")
+            target: Target = project.module_then(unit, first) or project.target(unit.module.name, first)
+            for attribute in rest:
+                target = project.attribute(target, attribute)
             if isinstance(target, Slot) and target.module != unit.module.name:
                 slots.append(target)
         found = cache[unit] = tuple(slots)

@@ -108,7 +108,7 @@ class Slicer(Reader):
                 root = chain_root(node.iter if isinstance(node, ast.For) else node.value)
                 use = next((one for one in unit.names.uses if one.node is root), None) if root is not None else None
                 if use is not None:
-                    target = self.resolve(unit.module.name, use).target
+                    target = self.resolve(unit, use).target
                     if isinstance(target, Slot):
                         pairs += [(Slot(unit.module.name, name), target) for name in unit.binds]
             elif isinstance(node, ast.Import | ast.ImportFrom):
