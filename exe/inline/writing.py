@@ -261,7 +261,7 @@ class UnitWriter:
     def _alias(self, name: str, written: str, kept: str | None, separator: str) -> str:
         if kept:
             return f"{name}, {written} = {written}, {kept}"
-        if written in self.naming.owners or written not in BUILTINS:
+        if written in self.naming.owners or (written not in BUILTINS and written not in self.naming.unbound):
             return f"{name} = {written}"
         return f"{name} = {written}{separator}del {written}"
 
