@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Final
 
 from exe.analysis import static, stdlib
-from exe.analysis.imports import ImportedName, imported_names
+from exe.analysis.imports import ImportedName, imported_names, star_source
 from exe.analysis.project import Project
 from exe.analysis.scopes import ImportNode, Reading, Scope, Use
 from exe.analysis.targets import Builtin, Foreign, Missing, ModuleRef, Slot, Target
@@ -204,9 +204,20 @@ class Reader:
         inner = self.target(hop.module, hop.attribute)
         if isinstance(inner, Missing):
             return self.project.target(module, name)
+        if isinstance(inner, Slot) and self._too_early(inner, Slot(module, name)):
+            return Missing(f"{module}.{name}", "unbound-name")
         if isinstance(inner, Slot) and self._rebound(inner, Slot(module, name)):
             return Slot(module, name)
         return inner
+
+    def _too_early(self, slot: Slot, importer: Slot) -> bool:
+        """Whether a star import, in a circle, is all that gives a name, and runs before there is such a name."""
+        units = self.project.table(importer.module).binders[importer.name]
+        here, there = self.timeline.position.get(units[0]), self.timeline.binders.get(slot)
+        if len(units) > 1 or star_source(units[0].module, units[0].node) is None or here is None or there is None:
+            return False
+        self._depends = True
+        return there[0] > here
 
     def _rebound(self, slot: Slot, importer: Slot) -> bool:
         table = self.project.table(slot.module)

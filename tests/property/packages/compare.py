@@ -97,7 +97,7 @@ def check_seeds(seeds: Iterable[int]) -> Tally:
 
 
 def check(generated: Generated, tally: Tally, random: Random, seed: int = 0) -> None:
-    """Compares one package with its programs: the function that calls all witnesses, and some witnesses by themselves.
+    """Compares one package with its programs: the function that calls all witnesses, and one of them by itself.
 
     By itself a witness runs after the import of its own module alone. More are where the first is of no use.
     """

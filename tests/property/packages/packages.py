@@ -20,8 +20,10 @@ LAYOUT: Final = {  # in the order of execution: each may import those before it 
     "pk.a": "pk/a.py",
     "pk.b": "pk/b.py",
     "pk": "pk/__init__.py",
+    "pk.late": "pk/late.py",  # imported by functions alone, and only where a feature asks for it
 }
 ORDER: Final = tuple(LAYOUT)
+LATE: Final = "pk.late"
 MAIN: Final = "pk.main"
 """A module above all: its function calls the witnesses one after the other."""
 
@@ -171,7 +173,7 @@ class _Generator:
 
     def _places(self, feature: Feature) -> dict[str, str] | None:
         roles = feature.roles
-        chosen = sorted(self.random.sample(range(len(ORDER)), len(roles)))
+        chosen = sorted(self.random.sample(range(ORDER.index(LATE)), len(roles)))
         places = {role: ORDER[index] for role, index in zip(roles, chosen, strict=True)}
         for role, kind in feature.kinds:
             places = self._fitted(places, role, kind)
@@ -183,7 +185,7 @@ class _Generator:
 
     @staticmethod
     def _fitted(places: dict[str, str], role: str, kind: str) -> dict[str, str]:
-        fixed = {"vendored": "vend.core", "namespace": "pk.space.deep"}.get(kind.partition(" ")[0])
+        fixed = {"vendored": ORDER[0], "namespace": ORDER[1], "late": LATE}.get(kind.partition(" ")[0])
         return {**places, role: fixed} if fixed else places
 
     def _allows(self, feature: Feature, role: str, module: str, places: dict[str, str]) -> bool:
