@@ -289,6 +289,8 @@ class Reader:
                 if not isinstance(found.target, Slot | Foreign):
                     continue
                 if isinstance(found.target, Slot):
+                    if found.target.name != use.name:
+                        raise Refused("name-collision", f"{use.name} of {module} has another name where it is defined")
                     reading.pinned.append(found.target)
             else:
                 continue
