@@ -136,7 +136,7 @@ class _Generator:
 
     def _main(self) -> str:
         """The module whose function calls all witnesses; it names them in one form or another."""
-        lines: list[str] = []
+        lines = ["from __future__ import annotations"] if all(one.postponed for one in self.modules.values()) else []
         names: list[str] = []
         for number, witness in enumerate(self.witnesses):
             module, _, name = witness.partition(":")
