@@ -38,7 +38,7 @@ from tests.property.packages.packages import generate  # noqa: E402
 BATCH = 100  # packages a process
 DEADLINE = 600  # seconds for a batch before its process is given up
 FLOOR = 500  # packages in which each feature is compared, of 10,000
-REFUSED = 0.10  # of the functions looked at, at most
+REFUSED = 0.05  # of the functions looked at, at most
 COUNTS = ("compared", "refused", "broken", "outcomes")
 PRELOADED = (
     "asyncio",

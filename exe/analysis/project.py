@@ -298,6 +298,17 @@ class Project:
             return Missing(table.missing_stars[0], "unresolved-import")
         return Missing(f"{module}.{name}", "unbound-name")
 
+    def module_then(self, unit: Unit, name: str) -> ModuleRef | None:
+        """The module that a global stands for when a statement runs, where several bind it and the last was an import."""
+        table = self.table(unit.module.name)
+        binders = table.binders.get(name, ())
+        if len(binders) < 2 or name in table.declared:
+            return None
+        last = next((one for one in reversed(binders) if one.index < unit.index), None)
+        imported = last.binds[name] if last is not None and isinstance(last.node, ast.Import | ast.ImportFrom) else None
+        found = self.follow(imported) if imported is not None else None
+        return found if isinstance(found, ModuleRef) else None
+
     def follow(self, imported: Imported) -> Target:
         """What an import gives."""
         return self._follow(imported, ())
@@ -337,7 +348,9 @@ class Project:
             return Missing(f"{module}.{name}", "module-getattr")
         if table.missing_stars:
             return Missing(table.missing_stars[0], "unresolved-import")
-        return Missing(f"{module}.{name}", "unresolved-import")
+        owner = self.find(module)
+        around = owner is not None and owner.is_package  # what is not there may be a compiled module
+        return Missing(f"{module}.{name}", "unresolved-import" if around else "unbound-name")
 
     def attribute(self, target: Target, name: str) -> Target:
         """What an attribute of something stands for; only modules have attributes that can be told."""

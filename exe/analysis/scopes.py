@@ -124,9 +124,12 @@ def _place(use: Use) -> None:
         visible = own or scope.kind != "class"
         if visible and scope.binds(use.name):
             if scope.kind == "class" and use.context == "load":
-                use.ambiguous = (use.node.lineno, use.node.col_offset) < scope.first_bound.get(use.name, (0, 0)) or (
+                early = (use.node.lineno, use.node.col_offset) < scope.first_bound.get(use.name, (0, 0)) or (
                     _on_binding_statement(scope, use)
                 )
+                if early and _runs_once(scope) and not use.deferred and use.reading is Reading.NONE:
+                    return  # a global
+                use.ambiguous = early
             use.home = scope
             return
         if scope.kind != "types":
@@ -135,6 +138,13 @@ def _place(use: Use) -> None:
             use.home = scope
             return
         scope = scope.parent
+
+
+def _runs_once(scope: Scope) -> bool:
+    """Whether a class stands in a module, and its body goes from top to bottom: what it binds below is not there yet."""
+    assert isinstance(scope.node, ast.ClassDef)
+    outer = scope.parent is not None and scope.parent.kind == "module"
+    return outer and not any(isinstance(inner, ast.For | ast.While) for inner in ast.walk(scope.node))
 
 
 def _on_binding_statement(scope: Scope, use: Use) -> bool:

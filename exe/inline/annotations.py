@@ -9,7 +9,7 @@ from typing import Final
 
 from exe.analysis.modules import FunctionNode
 from exe.analysis.scopes import Reading, Use
-from exe.analysis.targets import Foreign
+from exe.analysis.targets import Foreign, Missing
 from exe.analysis.units import Unit
 from exe.inline.reading import Resolved, UnitReading
 
@@ -54,6 +54,15 @@ class Assumed:
         if use.reading is Reading.BODY:
             return self.dataclasses and found.text(use) in FIELD_MARKERS
         return _registers(unit.node, use)
+
+
+def names_nothing(unit: Unit, use: Use, found: Resolved) -> bool:
+    """Whether a use stands in an annotation that stays text and names what its module does not have, `TYPE_CHECKING` aside.
+
+    Nothing is needed for it; whoever has the text evaluated is told that there is no such name, here as there.
+    """
+    nothing = isinstance(found.target, Missing) and found.target.reason == "unbound-name" and not found.used
+    return nothing and use.reading in (Reading.FUNCTION, Reading.BODY) and (unit.module.postponed or use.quoted)
 
 
 def _registers(node: ast.stmt, use: Use) -> bool:

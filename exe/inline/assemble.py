@@ -8,11 +8,11 @@ from typing import Final
 from exe.analysis.project import Project
 from exe.analysis.targets import Slot
 from exe.analysis.units import Unit
+from exe.inline.atonce import binding, needed_at_once
 from exe.inline.check import check
 from exe.inline.dynamic import refuse_reached
 from exe.inline.merge import Merged, merge
 from exe.inline.order import simulate
-from exe.inline.reading import UnitReading
 from exe.inline.result import Inlined, Limits, Refused
 from exe.inline.slice import Slice, Slicer
 from exe.records import Candidate, Rejection
@@ -151,14 +151,11 @@ def _premature(slicer: Slicer, slice_: Slice) -> list[tuple[str, int, tuple[str,
     lazy = {module for reading in slice_.readings for module in reading.imported_later} | late
     if not lazy:
         return []
-    units: dict[Slot, list[UnitReading]] = {}
-    for reading in slice_.readings:
-        for bound in reading.unit.binds:
-            units.setdefault(Slot(reading.unit.module.name, bound), []).append(reading)
+    units = binding(slice_.readings)
     result: list[tuple[str, int, tuple[str, ...]]] = []
     for reading in slice_.readings:
         here = timeline.position[reading.unit]
-        slots, imported = _needed_at_once(reading, units)
+        slots, imported = needed_at_once(reading, units)
         wanted = {
             slot.module
             for slot in slots
@@ -169,24 +166,6 @@ def _premature(slicer: Slicer, slice_: Slice) -> list[tuple[str, int, tuple[str,
         if wanted:
             result.append((reading.unit.module.name, reading.unit.index, tuple(sorted(wanted))))
     return result
-
-
-def _needed_at_once(reading: UnitReading, units: dict[Slot, list[UnitReading]]) -> tuple[set[Slot], set[str]]:
-    """Globals read when a unit runs: by itself, and by the functions that it calls; modules that those import."""
-    found: set[Slot] = set(reading.demands.now)
-    imported: set[str] = set()
-    called: list[Slot] = list(reading.demands.called_now)
-    seen: set[Slot] = set()
-    while called:
-        slot = called.pop()
-        if slot in seen:
-            continue
-        seen.add(slot)
-        for inner in units.get(slot, ()):
-            found |= inner.demands.later
-            called += inner.demands.called_later
-            imported |= inner.imported_later
-    return found, imported
 
 
 def _result(

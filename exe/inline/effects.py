@@ -32,8 +32,8 @@ CONSTRUCTION: Final = frozenset(
     {"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__", "__prepare__", "__call__", "mro"}
 )
 
-Resolve = Callable[[str, Use], tuple[Target, int]]
-"""Target of a use in a module, and how many of its attributes lead there."""
+Resolve = Callable[[Unit, Use], tuple[Target, int]]
+"""Target of a use in a statement, and how many of its attributes lead there."""
 
 Touched = Slot | Foreign
 
@@ -109,7 +109,7 @@ class Effects:
             how = changed.get(id(use.node))
             if how is None and not (use.attributes and use.context != "load"):
                 continue
-            target, used = self.resolve(unit.module.name, use)
+            target, used = self.resolve(unit, use)
             self._touch(target, found)
             if isinstance(target, Slot) and used and used == len(use.attributes) and use.context != "load":
                 found.add(target)
@@ -133,7 +133,7 @@ class Effects:
         use = uses.get(id(node))
         if use is None or use.home is not None:
             return None
-        target, used = self.resolve(unit.module.name, use)
+        target, used = self.resolve(unit, use)
         return target, used, use
 
     def _call(self, unit: Unit, call: ast.Call, uses: dict[int, Use], found: set[Touched], *, statement: bool) -> None:
@@ -354,7 +354,7 @@ class Effects:
                         arguments = arguments or root.id in parameters
                         self._touch_root(unit, root, uses, touched)
                 continue
-            target, used = imported or self.resolve(unit.module.name, use)
+            target, used = imported or self.resolve(unit, use)
             if changes:
                 self._touch(target, touched)
             if use.called and isinstance(target, Slot):
@@ -382,7 +382,7 @@ class Effects:
     def _touch_root(self, unit: Unit, root: ast.Name, uses: dict[int, Use], touched: set[Touched]) -> None:
         use = uses.get(id(root))
         if use is not None and use.home is None:
-            self._touch(self.resolve(unit.module.name, use)[0], touched)
+            self._touch(self.resolve(unit, use)[0], touched)
 
     def _inner_calls(self, unit: Unit, bodies: list[FunctionNode], parameters: set[str], touched: set[Touched]) -> bool:
         """Calls in bodies: state of libraries set, globals handed to functions that change them; whether parameters are."""
@@ -418,8 +418,9 @@ def effects_in(project: Project) -> Effects:
     known = project.cache.get("effects")
     if not isinstance(known, Effects):
 
-        def resolve(module: str, use: Use) -> tuple[Target, int]:
-            target = project.target(module, use.name)
+        def resolve(unit: Unit, use: Use) -> tuple[Target, int]:
+            then = None if use.deferred else project.module_then(unit, use.name)
+            target: Target = then or project.target(unit.module.name, use.name)
             used = 0
             while isinstance(target, ModuleRef) and used < len(use.attributes):
                 target = project.attribute(target, use.attributes[used].attr)

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from exe.analysis.scopes import Reading
-from exe.analysis.stdlib import load
+from exe.analysis.stdlib import BUILTINS, load
 from exe.analysis.targets import Foreign, ModuleRef, Slot, Target
 from exe.inline.annotations import FIELD_MARKERS
+from exe.inline.atonce import binding, needed_at_once
 from exe.inline.modulenames import looks_up, makes_classes, makes_classes_later
 from exe.inline.namespaces import filled, made, made_early
 from exe.inline.naming import ForeignName, Naming, assign_names
@@ -34,7 +35,7 @@ def merge(slice_: Slice) -> Merged:
     naming = assign_names(slice_)
     writers = [UnitWriter(reading, slice_, naming) for reading in slice_.readings]
     pieces = [(writer.text(), writer.reading) for writer in writers]
-    head = _imports(slice_, naming)
+    head = [*_imports(slice_, naming), *_shadowed_later(slice_, naming)]
     if slice_.namespaces:
         pieces, lines = _with_namespaces(pieces, slice_, naming)
         head += lines
@@ -189,6 +190,27 @@ def _imports(slice_: Slice, naming: Naming) -> list[str]:
     if naming.builtins:
         lines.add("import builtins")
     return sorted(lines, key=lambda line: (line.startswith("from "), line))
+
+
+def _shadowed_later(slice_: Slice, naming: Naming) -> list[str]:
+    """Lines that give renamed globals the builtin that they shadow, where a call reads them before they are bound."""
+    renamed = {
+        key: name
+        for key, name in naming.emitted.items()
+        if isinstance(key, Slot) and key.name in BUILTINS and key.name != name
+    }
+    if not renamed:
+        return []
+    timeline, units = slice_.timeline, binding(slice_.readings)
+    lines: set[str] = set()
+    for reading in slice_.readings:
+        for slot in needed_at_once(reading, units)[0] & renamed.keys():
+            if timeline.binders.get(slot, [-1])[0] > timeline.position[reading.unit]:
+                if isinstance(naming.owners.get(slot.name), ForeignName):
+                    raise Refused("definition-order", f"{slot.module}.{slot.name} is read before it is bound")
+                builtin = f"builtins.{slot.name}" if slot.name in naming.builtins else slot.name
+                lines.add(f"{renamed[slot]} = {builtin}")
+    return sorted(lines)
 
 
 def _submodules(reading: UnitReading) -> frozenset[tuple[str, str]]:

@@ -8,7 +8,8 @@ from functools import cache
 from typing import Final
 
 from exe.analysis.scopes import Use, captured
-from exe.analysis.targets import Builtin, Foreign, ModuleRef, Slot, Target
+from exe.analysis.targets import Builtin, Foreign, Missing, ModuleRef, Slot, Target
+from exe.inline.annotations import names_nothing
 from exe.inline.reading import Resolved, UnitReading
 from exe.inline.result import Refused
 from exe.inline.slice import Slice
@@ -47,12 +48,16 @@ _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 @dataclass(eq=False)
 class Naming:
-    """Emitted names. `owners` tells who has a name as written; `builtins` which builtins have to be qualified."""
+    """Emitted names. `owners` tells who has a name as written; `builtins` which builtins have to be qualified.
+
+    `unbound` are names that the program must not have: annotations that are read name them in vain.
+    """
 
     emitted: dict[Key, str] = field(default_factory=dict)
     owners: dict[str, Key] = field(default_factory=dict)
     builtins: set[str] = field(default_factory=set)
     avoid: set[str] = field(default_factory=set)
+    unbound: set[str] = field(default_factory=set)
 
     def of(self, target: Target, preferred: str = "") -> str:
         """The name of something that the program has for certain."""
@@ -100,6 +105,7 @@ class Summary:
     deleted: set[Key] = field(default_factory=set)
     later: set[Key] = field(default_factory=set)  # read by functions
     builtins: set[str] = field(default_factory=set)
+    unbound: set[str] = field(default_factory=set)  # named by annotations, and not there
     identifiers: set[str] = field(default_factory=set)
     foreign: dict[ForeignName, Foreign] = field(default_factory=dict)
 
@@ -147,6 +153,9 @@ def _summarize_use(use: Use, found: Resolved, reading: UnitReading, result: Summ
             result.foreign[key] = target
         case ModuleRef(name=name):
             key = NamespaceName(name)
+        case Missing() if names_nothing(reading.unit, use, found):
+            result.unbound.add(use.name)
+            return
         case Slot():
             key = target
             if use.context == "delete" and not found.used:
@@ -175,6 +184,7 @@ class _Requests:
         self.forbidden: dict[Key, set[str]] = {}
         self.pinned: set[Key] = set()
         self.builtins: set[str] = set()
+        self.unbound: set[str] = set()
         self.names: set[str] = set()
         self.defined_at: dict[Slot, int] = {}
         deleted: set[Key] = set()
@@ -191,6 +201,7 @@ class _Requests:
             deleted |= one.deleted
             later |= one.later
             self.builtins |= one.builtins
+            self.unbound |= one.unbound if slice_.assumed.read else set()
             self.names |= one.identifiers
         self.pinned |= deleted & later  # the name shows: "name 'x' is not defined"
         for module, members in slice_.namespaces.items():
@@ -233,7 +244,7 @@ def assign_names(slice_: Slice) -> Naming:
         for key in summary(reading).used:
             if isinstance(key, Slot) and key not in requests.keys and key in stood_for:
                 requests.keys[key] = key.name
-    naming = Naming(avoid=requests.names | set(requests.keys.values()))
+    naming = Naming(avoid=requests.names | set(requests.keys.values()), unbound=requests.unbound)
     wanted: dict[str, list[Key]] = {}
     for key, name in requests.keys.items():
         wanted.setdefault(name, []).append(key)
@@ -245,7 +256,8 @@ def assign_names(slice_: Slice) -> Naming:
 def _share(name: str, keys: list[Key], slice_: Slice, requests: _Requests, naming: Naming) -> None:
     """Gives a name to one of those who want it, and other names to the rest."""
     builtin = name in requests.builtins
-    able = [key for key in keys if name not in requests.forbidden.get(key, ()) and (not builtin or key == slice_.entry)]
+    taken = builtin or name in requests.unbound
+    able = [key for key in keys if name not in requests.forbidden.get(key, ()) and (not taken or key == slice_.entry)]
     able.sort(key=lambda key: _rank(key, slice_, requests))
     owner = able[0] if able else None
     if owner is not None:

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from exe.analysis import static
+from exe.analysis.imports import imported_names
 from exe.analysis.project import Project
-from exe.analysis.targets import Slot
+from exe.analysis.targets import Slot, Target
 from exe.analysis.units import Unit
 from exe.inline.changes import immediate
 
@@ -60,7 +61,7 @@ def written_by(project: Project, unit: Unit) -> tuple[Slot, ...]:
     if found is None:
         slots: list[Slot] = []
         for text in _assigned_attributes(unit):
-            target = project.dotted(unit.module.name, text)
+            target = _dotted_then(project, unit, text)
             if isinstance(target, Slot) and target.module != unit.module.name:
                 slots.append(target)
         found = cache[unit] = tuple(slots)
@@ -78,6 +79,48 @@ def _assigned_attributes(unit: Unit) -> Iterator[str]:
             text = static.dotted(node)
             if text is not None:
                 yield text
+
+
+def _imported_by_call(project: Project, unit: Unit) -> tuple[tuple[str, str | None], ...]:
+    """What is imported by the function that a statement certainly calls, with the member asked for; once a project."""
+    node = unit.node
+    if not isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr) or not isinstance(node.value, ast.Call):
+        return ()
+    cache: dict[Unit, tuple[tuple[str, str | None], ...]] = project.cache.setdefault("imported", {})
+    found = cache.get(unit)
+    if found is None:
+        text = static.dotted(node.value.func)
+        target = _dotted_then(project, unit, text) if text is not None else None
+        called = project.table(target.module).binders.get(target.name, []) if isinstance(target, Slot) else []
+        found = cache[unit] = tuple(_imported_first(called[0])) if len(called) == 1 else ()
+    return found
+
+
+def _imported_first(unit: Unit) -> Iterator[tuple[str, str | None]]:
+    """The imports that run whenever a function is called: those at its top, before it branches."""
+    node = unit.node
+    if not isinstance(node, ast.FunctionDef) or node.decorator_list:
+        return
+    if any(isinstance(inner, ast.Yield | ast.YieldFrom) for inner in unit.nodes):
+        return
+    for statement in node.body:
+        match statement:
+            case ast.Import() | ast.ImportFrom():
+                for one in imported_names(unit.module, statement):
+                    yield one.loads, one.target.attribute
+            case ast.Expr() | ast.Assign() | ast.AnnAssign() | ast.Global():
+                pass
+            case _:
+                return
+
+
+def _dotted_then(project: Project, unit: Unit, text: str) -> Target:
+    """What a dotted name stands for when a statement runs."""
+    first, *rest = text.split(".")
+    target: Target = project.module_then(unit, first) or project.target(unit.module.name, first)
+    for attribute in rest:
+        target = project.attribute(target, attribute)
+    return target
 
 
 class _Run:
@@ -100,7 +143,7 @@ class _Run:
         for unit in project.table(name).units:
             for wanted in self.early.get(unit, ()):
                 self.load(wanted)
-            for module, member in unit.loads:
+            for module, member in (*unit.loads, *_imported_by_call(project, unit)):
                 self.load(module)
                 if member is not None and (module, member) not in self.bound:
                     self.load(f"{module}.{member}")

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Final
 
 from exe.analysis import static, stdlib
-from exe.analysis.imports import ImportedName, imported_names
+from exe.analysis.imports import ImportedName, imported_names, star_source
 from exe.analysis.project import Project
 from exe.analysis.scopes import ImportNode, Reading, Scope, Use
 from exe.analysis.targets import Builtin, Foreign, Missing, ModuleRef, Slot, Target
@@ -29,6 +29,10 @@ ANNOTATION_READERS: Final = frozenset(
         "inspect.Signature",
     }
 )
+
+
+_BINDS_LAST: Final = (ast.Assign, ast.AnnAssign, ast.Expr, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+"""Statements that bind their names after all else that they do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,9 +204,20 @@ class Reader:
         inner = self.target(hop.module, hop.attribute)
         if isinstance(inner, Missing):
             return self.project.target(module, name)
+        if isinstance(inner, Slot) and self._too_early(inner, Slot(module, name)):
+            return Missing(f"{module}.{name}", "unbound-name")
         if isinstance(inner, Slot) and self._rebound(inner, Slot(module, name)):
             return Slot(module, name)
         return inner
+
+    def _too_early(self, slot: Slot, importer: Slot) -> bool:
+        """Whether a star import, in a circle, is all that gives a name, and runs before there is such a name."""
+        units = self.project.table(importer.module).binders[importer.name]
+        here, there = self.timeline.position.get(units[0]), self.timeline.binders.get(slot)
+        if len(units) > 1 or star_source(units[0].module, units[0].node) is None or here is None or there is None:
+            return False
+        self._depends = True
+        return there[0] > here
 
     def _rebound(self, slot: Slot, importer: Slot) -> bool:
         table = self.project.table(slot.module)
@@ -217,9 +232,10 @@ class Reader:
         ours, theirs = self.timeline.binders.get(importer), self.timeline.binders.get(slot)
         return bool(ours and theirs and theirs[-1] > ours[-1] and theirs[0] < ours[-1])
 
-    def resolve(self, module: str, use: Use) -> Resolved:
+    def resolve(self, unit: Unit, use: Use) -> Resolved:
         """Where a global use leads, through the modules that its attributes name."""
-        return self._walk(self.target(module, use.name), use)
+        then = None if use.deferred else self.project.module_then(unit, use.name)
+        return self._walk(then or self.target(unit.module.name, use.name), use)
 
     def _walk(self, target: Target, use: Use) -> Resolved:
         used = 0
@@ -260,19 +276,21 @@ class Reader:
             if any(_inside(use.node, body) for body in reading.dead_bodies):
                 continue
             if use.home is None:
-                found = self.resolve(module, use)
-                if unit.index <= self._first_binding(found.target, unit) and not use.deferred:
-                    found = self._before_binding(found, use, unit)
+                found = self.resolve(unit, use)
+                if not use.deferred and use.context == "load" and self._before_binding(found.target, unit):
+                    found = Resolved(Builtin(use.name), 0)
             elif (id(use.home), use.name) in dropped:
                 found = self._walk(dropped[id(use.home), use.name], use)
             elif use.ambiguous:
-                found = self.resolve(module, use)
+                found = self.resolve(unit, use)
                 if found.used or isinstance(found.target, ModuleRef):
                     detail = f"{use.name} is a module of {module} and bound by a class that reads it before"
                     raise Refused("name-collision", detail)
                 if not isinstance(found.target, Slot | Foreign):
                     continue
                 if isinstance(found.target, Slot):
+                    if found.target.name != use.name:
+                        raise Refused("name-collision", f"{use.name} of {module} has another name where it is defined")
                     reading.pinned.append(found.target)
             else:
                 continue
@@ -280,20 +298,16 @@ class Reader:
                 reading.reads_annotations = True
             reading.uses.append((use, found))
         if unit.names.quoted:
-            reading.uses += [(use, self.resolve(module, use)) for use in quoted_uses(unit) if use.home is None]
+            reading.uses += [(use, self.resolve(unit, use)) for use in quoted_uses(unit) if use.home is None]
         return reading
 
-    def _first_binding(self, target: Target, unit: Unit) -> int:
+    def _before_binding(self, target: Target, unit: Unit) -> bool:
+        """Whether a builtin is read that the module shadows further down, or here: `range = xrange if … else range`."""
         if not isinstance(target, Slot) or target.module != unit.module.name or target.name not in stdlib.BUILTINS:
-            return -1
+            return False
         units = self.project.table(target.module).binders.get(target.name)
-        return units[0].index if units else -1
-
-    def _before_binding(self, found: Resolved, use: Use, unit: Unit) -> Resolved:
-        """A builtin that the module shadows further down: `range = xrange if … else range` reads the builtin."""
-        if use.context == "load" and isinstance(unit.node, ast.Assign | ast.AnnAssign | ast.Expr | ast.FunctionDef):
-            return Resolved(Builtin(use.name), 0)
-        return found
+        first = units[0].index if units else -1
+        return unit.index < first or (unit.index == first and isinstance(unit.node, _BINDS_LAST))
 
     def _dead_branches(self, reading: UnitReading) -> None:
         unit = reading.unit

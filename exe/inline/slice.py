@@ -13,7 +13,7 @@ from exe.analysis.imports import Imported, star_source
 from exe.analysis.scopes import Reading, Use
 from exe.analysis.targets import Builtin, Foreign, Missing, ModuleRef, Slot, Target
 from exe.analysis.units import Unit, lookup_in
-from exe.inline.annotations import Assumed
+from exe.inline.annotations import Assumed, names_nothing
 from exe.inline.changes import chain_root
 from exe.inline.deadstores import dead_stores
 from exe.inline.dynamic import Hazard, hazard, piece_key
@@ -108,7 +108,7 @@ class Slicer(Reader):
                 root = chain_root(node.iter if isinstance(node, ast.For) else node.value)
                 use = next((one for one in unit.names.uses if one.node is root), None) if root is not None else None
                 if use is not None:
-                    target = self.resolve(unit.module.name, use).target
+                    target = self.resolve(unit, use).target
                     if isinstance(target, Slot):
                         pairs += [(Slot(unit.module.name, name), target) for name in unit.binds]
             elif isinstance(node, ast.Import | ast.ImportFrom):
@@ -386,7 +386,7 @@ class _Closure:
                     if entry.how == "assign" and isinstance(entry.target, Slot | ModuleRef):
                         wanted[entry.target] = None
                 for use, found in part.uses:
-                    if self.assumed.evaluates(reading.unit, use, found):
+                    if self.assumed.evaluates(reading.unit, use, found) and not names_nothing(reading.unit, use, found):
                         whole = self._require(reading, use, found)
                         if isinstance(found.target, Slot | Foreign) or (isinstance(found.target, ModuleRef) and whole):
                             wanted[found.target] = None

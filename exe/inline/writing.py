@@ -9,9 +9,11 @@ import ast
 import re
 from collections.abc import Iterable
 
+from exe.analysis.imports import Imported
 from exe.analysis.scopes import Use
 from exe.analysis.stdlib import BUILTINS
 from exe.analysis.targets import Builtin, Foreign, Missing, ModuleRef, Slot
+from exe.analysis.units import Unit
 from exe.inline import fstrings
 from exe.inline.naming import ForeignName, NamespaceName, Naming, foreign_name, summary
 from exe.inline.reading import LocalImport, Resolved, UnitReading
@@ -261,7 +263,7 @@ class UnitWriter:
     def _alias(self, name: str, written: str, kept: str | None, separator: str) -> str:
         if kept:
             return f"{name}, {written} = {written}, {kept}"
-        if written in self.naming.owners or written not in BUILTINS:
+        if written in self.naming.owners or (written not in BUILTINS and written not in self.naming.unbound):
             return f"{name} = {written}"
         return f"{name} = {written}{separator}del {written}"
 
@@ -290,7 +292,9 @@ class UnitWriter:
             if self.slice.timeline.position[reading.unit] >= here:
                 break
             if reading.unit.module.name == owner.module and owner.name in reading.unit.binds:
-                return self.naming.fresh(name, "kept")
+                imported = reading.unit.binds[owner.name]
+                if imported is None or self._gives(reading.unit, owner.name, imported):
+                    return self.naming.fresh(name, "kept")
         return None
 
     # ---- imports ----------------------------------------------------------------------------------------------------
@@ -301,16 +305,19 @@ class UnitWriter:
         module = self.unit.module.name
         for bound, imported in self.unit.binds.items():
             name = self.naming.emitted.get(Slot(module, bound))
-            if name is None or imported is None or not self.slice.star_gives(self.unit, bound):
+            if name is None or imported is None or not self._gives(self.unit, bound, imported):
                 continue
             target = self.slice.resolve_import(imported)
-            if isinstance(target, Slot) and target not in self.naming.emitted:
-                continue  # the name is there for another statement that binds it; nobody reads what is imported
             if isinstance(target, Foreign):
                 lines += import_lines(ForeignName(target.module, target.attribute, name), name, (), self.naming)
             else:
                 lines.append(f"{name} = {self.naming.of(target)}")
         return "\n".join(lines)
+
+    def _gives(self, unit: Unit, bound: str, imported: Imported) -> bool:
+        """Whether an import assigns a name in the program: that is there, and not for another statement that binds it."""
+        target = self.slice.resolve_import(imported)
+        return self.slice.star_gives(unit, bound) and (not isinstance(target, Slot) or target in self.naming.emitted)
 
     def _local_imports(self) -> None:
         statements: dict[int, list[LocalImport]] = {}

@@ -60,7 +60,7 @@ def test_texts_are_laid_in_order() -> None:
 def test_a_feature_is_read_with_its_parts() -> None:
     text = "# feature: one, uncalled rare\n# low: vendored\n$V = 1\n# top of high\nimport $low\n# high\ndef $f(x): ...\n# close low\n"
     (feature,) = read(text)
-    assert (feature.name, feature.called, feature.rare, feature.closes) == ("one", False, True, True)
+    assert (feature.name, feature.called, feature.weight, feature.closes) == ("one", False, 2, True)
     assert [(part.role, part.where) for part in feature.parts] == [("low", "body"), ("high", "head"), ("high", "body")]
     assert (feature.roles, feature.witness, feature.kinds) == (("low", "high"), "high", (("low", "vendored"),))
 

@@ -1,7 +1,8 @@
 """Features: templates of text for the modules of a package, read from the files beside this one.
 
     # feature: NAME            marks may follow. uncalled: its functions are not called while modules load;
-                               rare: it seldom fits, and is tried twice as often
+                               rare, rarest: it seldom fits, and is tried two or four times as often;
+                               escapes: `low` is used as a value; annotations: they are read or have effects
     # here                     text of one module
     # low                      text of a module that is executed before those that follow
     # side, high               text of modules above `low`, in that order
@@ -32,6 +33,7 @@ from typing import Final
 
 PLACEHOLDER: Final = re.compile(r"\$(?:\{(\w+)\}|([a-z_]+|[A-Z]))")
 WITNESS: Final = re.compile(r"^( *)def \$f\(", re.MULTILINE)
+_REBINDS: Final = re.compile(r"^ +global ", re.MULTILINE)
 ROLES: Final = ("here", "low", "side", "high")
 
 
@@ -53,7 +55,9 @@ class Feature:
     parts: tuple[Part, ...]
     kinds: tuple[tuple[str, str], ...]
     called: bool
-    rare: bool
+    weight: int
+    escapes: bool
+    annotations: bool
     closes: bool
 
     @cached_property
@@ -73,6 +77,10 @@ class Feature:
     def circular(self) -> bool:
         """Whether `low` imports a module above it."""
         return any(part.role == "low" and re.search(r"\$(high|side)\b", part.text) for part in self.parts)
+
+    def rebinds(self, role: str) -> bool:
+        """Whether a function in the module of a role binds a global of it: that module is no value then."""
+        return any(part.role == role and _REBINDS.search(part.text) for part in self.parts)
 
     @cached_property
     def placeholders(self) -> frozenset[str]:
@@ -111,7 +119,16 @@ def read(text: str) -> Iterator[Feature]:
                 case _:
                     raise ValueError(f"{name}: {heading!r}")
         told = marks.split()
-        yield Feature(name, tuple(parts), tuple(kinds), "uncalled" not in told, "rare" in told, closes)
+        yield Feature(
+            name=name,
+            parts=tuple(parts),
+            kinds=tuple(kinds),
+            called="uncalled" not in told,
+            weight=4 if "rarest" in told else 2 if "rare" in told else 1,
+            escapes="escapes" in told,
+            annotations="annotations" in told,
+            closes=closes,
+        )
 
 
 def _all() -> tuple[Feature, ...]:
@@ -121,5 +138,5 @@ def _all() -> tuple[Feature, ...]:
 
 
 FEATURES: Final = _all()
-DECK: Final = (*FEATURES, *(one for one in FEATURES if one.rare))
+DECK: Final = tuple(one for one in FEATURES for _ in range(one.weight))
 """What packages draw from."""

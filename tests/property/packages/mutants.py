@@ -95,7 +95,7 @@ _definitions = writing.UnitWriter._definitions
 MUTANTS: Final = (
     Mutant("orderer: units sorted by the names of modules", assemble, "simulate", _by_module_name),
     Mutant("orderer: an importer comes before what it imports", assemble, "simulate", _importer_first),
-    Mutant("orderer: modules that functions import come first", assemble, "simulate", _not_late, 300),
+    Mutant("orderer: modules that functions import come first", assemble, "simulate", _not_late, 120),
     Mutant("orderer: a lazy import that a call needs early comes late", assemble, "_premature", lambda *_: [], 120),
     Mutant("orderer: packages around a module are not loaded", order._Run, "load", _around_skipped),
     Mutant("renamer: a collision keeps one name", naming, "_share", _one_name_for_all),

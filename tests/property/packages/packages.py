@@ -20,8 +20,10 @@ LAYOUT: Final = {  # in the order of execution: each may import those before it 
     "pk.a": "pk/a.py",
     "pk.b": "pk/b.py",
     "pk": "pk/__init__.py",
+    "pk.late": "pk/late.py",  # imported by functions alone, and only where a feature asks for it
 }
 ORDER: Final = tuple(LAYOUT)
+LATE: Final = "pk.late"
 MAIN: Final = "pk.main"
 """A module above all: its function calls the witnesses one after the other."""
 
@@ -51,6 +53,7 @@ def run(x: int, y=0):
             results.append([type(error).__name__, str(error)])
     return results
 """
+SPARED: Final = 0.9  # how often what is known to be refused is not laid there
 LARGEST: Final = 12  # calls that calling a function may lead to
 
 
@@ -76,6 +79,8 @@ class Writing:
     known: dict[str, Known] = field(default_factory=dict)  # expression → what it is
     exports: dict[str, Known] = field(default_factory=dict)
     closed: bool = False
+    escapes: bool = False  # it is used as a value
+    rebinds: bool = False  # its functions bind globals of it
     features: set[str] = field(default_factory=set)
 
     def text(self) -> str:
@@ -98,7 +103,7 @@ class Generated:
     witnesses: dict[str, str]
 
 
-def generate(random: Random, features: int = 17) -> Generated:
+def generate(random: Random, features: int = 20) -> Generated:
     """One package. The same random numbers give the same package."""
     return _Generator(random).package(features)
 
@@ -106,12 +111,13 @@ def generate(random: Random, features: int = 17) -> Generated:
 class _Generator:
     def __init__(self, random: Random) -> None:
         self.random = random
-        postponing = random.choice((0.0, 0.0, 0.5, 0.5, 1.0))  # most packages are of one mind
+        postponing = random.choice((0.0, 0.0, 0.5, 1.0))  # most packages are of one mind
         self.modules = {
             name: Writing(name, random.random() < postponing, random.random() < (0.8 if name == ORDER[0] else 0.4))
             for name in ORDER
         }
         self.witnesses: dict[str, str] = {}
+        self.sparing = True
 
     def package(self, features: int) -> Generated:
         wanted = [self.random.choice(DECK) for _ in range(features)]
@@ -130,7 +136,7 @@ class _Generator:
 
     def _main(self) -> str:
         """The module whose function calls all witnesses; it names them in one form or another."""
-        lines: list[str] = []
+        lines = ["from __future__ import annotations"] if all(one.postponed for one in self.modules.values()) else []
         names: list[str] = []
         for number, witness in enumerate(self.witnesses):
             module, _, name = witness.partition(":")
@@ -156,6 +162,10 @@ class _Generator:
 
     def _lay(self, feature: Feature) -> None:
         """Gives the feature's texts to modules that can take them; nothing where a few tries find none."""
+        mixed = len({one.postponed for one in self.modules.values()}) > 1
+        self.sparing = self.random.random() < SPARED
+        if self.sparing and mixed and feature.annotations:
+            return
         for _ in range(12):
             places = self._places(feature)
             if places is not None and self._write(feature, places):
@@ -163,7 +173,7 @@ class _Generator:
 
     def _places(self, feature: Feature) -> dict[str, str] | None:
         roles = feature.roles
-        chosen = sorted(self.random.sample(range(len(ORDER)), len(roles)))
+        chosen = sorted(self.random.sample(range(ORDER.index(LATE)), len(roles)))
         places = {role: ORDER[index] for role, index in zip(roles, chosen, strict=True)}
         for role, kind in feature.kinds:
             places = self._fitted(places, role, kind)
@@ -175,7 +185,7 @@ class _Generator:
 
     @staticmethod
     def _fitted(places: dict[str, str], role: str, kind: str) -> dict[str, str]:
-        fixed = {"vendored": "vend.core", "namespace": "pk.space.deep"}.get(kind.partition(" ")[0])
+        fixed = {"vendored": ORDER[0], "namespace": ORDER[1], "late": LATE}.get(kind.partition(" ")[0])
         return {**places, role: fixed} if fixed else places
 
     def _allows(self, feature: Feature, role: str, module: str, places: dict[str, str]) -> bool:
@@ -185,6 +195,8 @@ class _Generator:
         fits |= {"postponed": writing.postponed, "evaluated": not writing.postponed}
         if not fits.get(kind, True) or feature.name in writing.features:
             return False
+        if self.sparing and self._refused(feature, role, writing):
+            return False  # for a reason that is honest, but seen often enough
         if role != "low":
             return True
         if writing.closed or (
@@ -197,6 +209,11 @@ class _Generator:
         if any(part.around for part in feature.parts):
             return module.startswith("pk.sub.") and places.get("high") in ("pk.a", "pk.b", "pk")
         return not (feature.circular and feature.called) or not f"{module}.".startswith(f"{places['high']}.")
+
+    @staticmethod
+    def _refused(feature: Feature, role: str, writing: Writing) -> bool:
+        """Whether a module would be used as a value though its functions bind globals of it."""
+        return (role == "low" and feature.escapes and writing.rebinds) or (feature.rebinds(role) and writing.escapes)
 
     # ---- what -------------------------------------------------------------------------------------------------------
 
@@ -225,8 +242,11 @@ class _Generator:
         self._load(feature, places)
         if feature.closes and low is not None:
             low.closed = True
-        for module in places.values():
-            self.modules[module].features.add(feature.name)
+        for role, module in places.items():
+            writing = self.modules[module]
+            writing.features.add(feature.name)
+            writing.rebinds = writing.rebinds or feature.rebinds(role)
+            writing.escapes = writing.escapes or (role == "low" and feature.escapes)
         return True
 
     def _lay_value(self, writing: Writing) -> None:

@@ -24,7 +24,7 @@ TEXTS = [
     "async def f():\n    async for i in a():\n        yield {j: k async for j, k in i if l}\n",
     "def f():\n    for i in r:\n        del i\n    return f'{i} {j:{k}} {m!r}'\n",
     "class A:\n    def f(self):\n        return __secret, self.__other\n    __secret = 1\n",
-    "@deco(x)\nclass A:\n    y: T = z\n    z = [y for _ in z]\n",
+    "@deco(x)\nclass A:\n    y: T = z\n    w = [y for _ in z]\n",
 ]
 
 
@@ -48,6 +48,21 @@ def test_global_reads(text: str) -> None:
     plain = [use for use in uses if use.reading is Reading.NONE and isinstance(use.node.ctx, ast.Load)]
     ambiguous = {use.name for use in plain if use.ambiguous}  # the interpreter decides these when they run
     assert {use.name for use in plain if use.home is None} == expected(text) - ambiguous
+
+
+@pytest.mark.parametrize(
+    ("text", "outside", "ambiguous"),
+    [
+        ("class A:\n    x = y, z\n    y = 1\n    z = z\n", {"y", "z"}, set()),
+        ("class A:\n    for i in y:\n        x = z\n        z = i\n", {"y"}, {"z"}),
+        ("def f():\n    class A:\n        x = z\n        z = 1\n", set(), {"z"}),
+        ("class A:\n    z = 1\n    x = z\n", set(), set()),
+    ],
+)
+def test_names_read_before_a_class_binds_them(text: str, outside: set[str], ambiguous: set[str]) -> None:
+    uses = [use for use in names_of(ast.parse(text).body[0]).uses if use.context == "load"]
+    assert {use.name for use in uses if use.home is None} == outside
+    assert {use.name for use in uses if use.ambiguous} == ambiguous
 
 
 def test_against_our_own_code() -> None:
