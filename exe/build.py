@@ -146,7 +146,7 @@ def _write(recipe: Recipe, directory: Path, packages: Sequence[Package], harvest
         python=".".join(map(str, sys.version_info[:3])),
         generator=recipe.chain.generator,
         seed=recipe.chain.seed,
-        sources=tuple(_source(package) for package in packages),
+        sources=tuple(source_row(package) for package in packages),
         counts={"functions": harvest.functions},
         files={},
         canary="",
@@ -326,7 +326,7 @@ def _duplicate(subject: str, twin: Program) -> Rejection:
     )
 
 
-def _source(package: Package) -> dict[str, Json]:
+def source_row(package: Package) -> dict[str, Json]:
     """What the manifest says of one package; no path of this machine."""
     return {
         "name": package.name,
