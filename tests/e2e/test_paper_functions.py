@@ -16,6 +16,7 @@ from exe.inline import Inlined, inline
 from exe.records import Job, Package
 from exe.sandbox.host import Sandbox
 from exe.sources import scrape
+from exe.sources.files import Options
 from tests.inlining import candidate
 
 CACHE = Path(os.environ.get("EXE_CACHE") or user_cache_path("execution-eval"))
@@ -49,7 +50,9 @@ def sandbox() -> Iterator[Sandbox]:
 
 def project_of(requirement: str, known: dict[str, Project]) -> Project:
     if requirement not in known:
-        (package,) = (item for item in scrape(f"pypi:{requirement}", cache=CACHE) if isinstance(item, Package))
+        alone = Options(environment=False)  # none of them needs a library, and some packages require very large ones
+        found = scrape(f"pypi:{requirement}", cache=CACHE, options=alone)
+        (package,) = (item for item in found if isinstance(item, Package))
         known[requirement] = read_project(package)
     return known[requirement]
 
