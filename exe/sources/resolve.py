@@ -41,7 +41,7 @@ class Pin:
     file: str
     sha256: str
     url: str | None
-    size: int | None = None
+    size: int | None
 
     @property
     def small(self) -> bool:
