@@ -35,7 +35,7 @@ def manifest(*rows: dict[str, Json], specs: tuple[str, ...] = ()) -> Manifest:
 
 
 def row(package: Package) -> dict[str, Json]:
-    return build._source(package)
+    return build.source_row(package)
 
 
 def test_exactly_the_locked_versions_are_installed(index: Path, tmp_path: Path) -> None:
