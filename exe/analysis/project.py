@@ -366,10 +366,10 @@ class Project:
             case _:
                 return Missing(name, "attribute")
 
-    def dotted(self, module: str, text: str) -> Target:
-        """What a dotted name stands for at the top of a module, as far as modules go."""
-        first, *rest = text.split(".")
-        found = self.target(module, first)
+    def dotted(self, module: str, text: str, *, first: Target | None = None) -> Target:
+        """What a dotted name stands for at the top of a module, as far as modules go; `first`: what its first name does."""
+        name, *rest = text.split(".")
+        found = first or self.target(module, name)
         for attribute in rest:
             found = self.attribute(found, attribute)
         return found

@@ -304,7 +304,7 @@ class Effects:
 
     def _of_decorators(self, unit: Unit, node: FunctionNode) -> set[Touched]:
         """What calling a function changes by what its decorators put around it."""
-        uses = {id(use.node): use for use in unit.names.uses}
+        uses = self._uses_in(unit)
         found: set[Touched] = set()
         for decorator in node.decorator_list:
             root = self._root(unit, decorator, uses)
@@ -317,11 +317,11 @@ class Effects:
         unit = self._definition(slot)
         if unit is None or not isinstance(unit.node, ast.Assign) or not isinstance(unit.node.value, ast.Call):
             return False
-        root = self._root(unit, unit.node.value.func, {id(use.node): use for use in unit.names.uses})
+        root = self._root(unit, unit.node.value.func, self._uses_in(unit))
         maker = self._definition(root[0]) if root is not None and isinstance(root[0], Slot) else None
         if maker is None or not isinstance(maker.node, ast.FunctionDef):
             return slot in self.of_method(slot, "__call__")
-        changed = changed_names(maker.nodes)
+        changed = self._changed_in(maker)
         return any(
             use.home is not None
             and use.home.node is maker.node

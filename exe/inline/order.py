@@ -30,6 +30,15 @@ class Timeline:
     eager: int = 0  # how many modules the import of the entry alone loads
     cache: dict[str, object] = field(default_factory=dict)
 
+    def number(self) -> None:
+        """Notes where each unit stands, once all are there."""
+        for position, unit in enumerate(self.units):
+            self.position[unit] = position
+            self.first.setdefault(unit.module.name, position)
+            self.last[unit.module.name] = position
+            for bound in unit.binds:
+                self.binders.setdefault(Slot(unit.module.name, bound), []).append(position)
+
 
 def simulate(
     project: Project, entry: str, late: Iterable[str] = (), early: Mapping[Unit, tuple[str, ...]] | None = None
@@ -44,12 +53,8 @@ def simulate(
     timeline.eager = len(timeline.loaded)
     for name in late:
         run.load(name)
-    for position, unit in enumerate(timeline.units):
-        timeline.position[unit] = position
-        timeline.first.setdefault(unit.module.name, position)
-        timeline.last[unit.module.name] = position
-        for bound in unit.binds:
-            timeline.binders.setdefault(Slot(unit.module.name, bound), []).append(position)
+    timeline.number()
+    for unit in timeline.units:
         timeline.written.update(written_by(project, unit))
     return timeline
 
@@ -116,11 +121,7 @@ def _imported_first(unit: Unit) -> Iterator[tuple[str, str | None]]:
 
 def _dotted_then(project: Project, unit: Unit, text: str) -> Target:
     """What a dotted name stands for when a statement runs."""
-    first, *rest = text.split(".")
-    target: Target = project.module_then(unit, first) or project.target(unit.module.name, first)
-    for attribute in rest:
-        target = project.attribute(target, attribute)
-    return target
+    return project.dotted(unit.module.name, text, first=project.module_then(unit, text.partition(".")[0]))
 
 
 class _Run:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from platformdirs import user_cache_path
 
 from exe import build, certify, chain, inputs, taskset
 from exe.analysis import functions, read_project, signatures
 from exe.chain import Chain
+from exe.cli.options import cache_folder
 from exe.inputs.encode import example_arguments
 from exe.inputs.mine import Example
 from exe.records import Call, Candidate, Case, Manifest, Package, Program
@@ -20,7 +19,7 @@ from exe.sandbox.host import Sandbox
 from exe.sources import scrape
 from exe.verify import Bench, originals, verify
 
-CACHE = Path(os.environ.get("EXE_CACHE") or user_cache_path("execution-eval"))
+CACHE = cache_folder()
 GROUPS = {
     "test": ["pytest>=7", {"include-group": "base"}],
     "base": ["idna>=3", "attrs"],

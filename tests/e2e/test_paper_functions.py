@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from platformdirs import user_cache_path
 
 from exe.analysis import Project, read_project
+from exe.cli.options import cache_folder
 from exe.inline import Inlined, inline
 from exe.records import Job, Package
 from exe.sandbox.host import Sandbox
 from exe.sources import scrape
 from exe.sources.files import Options
 from tests.inlining import candidate
+from tests.support.shared import find
 
-CACHE = Path(os.environ.get("EXE_CACHE") or user_cache_path("execution-eval"))
+CACHE = cache_folder()
 
 
 MOVED = {"nltk.translate.lepor": "3.9.2"}
@@ -27,13 +26,9 @@ MOVED = {"nltk.translate.lepor": "3.9.2"}
 
 
 def rows() -> list[dict[str, Any]]:
-    folders = (os.environ.get("EXE_SHARED_DATA"), Path(__file__).parents[3] / "shared" / "data")
-    for folder in filter(None, folders):
-        path = Path(folder) / "paper_functions.jsonl"
-        if path.exists():
-            found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-            return [row for row in found if row["inlining"].startswith("yes")]
-    return []
+    path = find("paper_functions.jsonl")
+    found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path else []
+    return [row for row in found if row["inlining"].startswith("yes")]
 
 
 @pytest.fixture(scope="module")

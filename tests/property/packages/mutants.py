@@ -31,12 +31,7 @@ def _ordered(timeline: Timeline, units: Iterable[Unit]) -> Timeline:
     """The timeline with its units in another order."""
     result = Timeline(timeline.project, timeline.entry, list(units), loaded=timeline.loaded, eager=timeline.eager)
     result.written = timeline.written
-    for position, unit in enumerate(result.units):
-        result.position[unit] = position
-        result.first.setdefault(unit.module.name, position)
-        result.last[unit.module.name] = position
-        for bound in unit.binds:
-            result.binders.setdefault(Slot(unit.module.name, bound), []).append(position)
+    result.number()
     return result
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from exe.analysis.text import MAX_BYTES
 from exe.records import Package
 from exe.screen import purity
 from tests.inlining import inlined, loaded, outcome, write_package
+from tests.support.shared import find
 
 
 def package_of_bytes(root: Path, **files: bytes) -> Package:
@@ -161,12 +161,9 @@ def test_functions_in_order(tmp_path: Path) -> None:
 
 
 def fault_rows() -> list[dict[str, object]]:
-    for folder in (os.environ.get("EXE_SHARED_DATA"), Path(__file__).parents[4] / "shared" / "data"):
-        path = Path(folder) / "fault_cases.jsonl" if folder else None
-        if path is not None and path.exists():
-            rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-            return [row for row in rows if row["stage"] == "inline"]
-    return []
+    path = find("fault_cases.jsonl")
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path else []
+    return [row for row in rows if row["stage"] == "inline"]
 
 
 @pytest.mark.parametrize("row", fault_rows() or [None], ids=lambda row: row["id"] if row else "no shared data")
