@@ -12,6 +12,7 @@ results are checked. The timed run of the sandbox includes attacks, which must b
 | process | the usual harness: a new interpreter (`python -I -S`) a case, a time limit and nothing else |
 | fork | the floor: a bare interpreter that forks a process a case; no limits, no walls, no typed results |
 | fork_batched | the same, a process for the ten inputs of a program |
+| evalplus, evalplus_batched | EvalPlus's executor, a process a case, and for the ten inputs of a program (extra `bench`) |
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from typing import Any, NamedTuple
 from exe.records import Job, Outcome
 from exe.sandbox.host import Limits, Sandbox
 from exe.values import decode
+
+from evalplus_peer import UNAVAILABLE
 
 ROOT = Path(__file__).resolve().parents[1]
 INPUTS = 10  # of a program, in a batch
@@ -108,7 +111,13 @@ def main() -> int:
         "fork": by_fork(single)[0],
     }
     runs["fork_batched"], told = by_fork(batched)
-    runs["exe_batched"], level = ours(with_truths(batched, told), workers=options.workers, batch=True)
+    batched = with_truths(batched, told)
+    runs["exe_batched"], level = ours(batched, workers=options.workers, batch=True)
+    for name, programs in (("evalplus", single), ("evalplus_batched", batched)):
+        if (measured := by_evalplus(programs)) is None:
+            print(f"{name}: not installed here; pip install 'execution-eval[bench]'", file=sys.stderr)
+        else:
+            runs[name] = measured
     report(runs, level, as_json=options.json)
     return 0 if all(run.right == run.cases for run in runs.values()) else 1
 
@@ -249,6 +258,58 @@ def by_fork(programs: Sequence[Program]) -> tuple[Measured, list[list[str]]]:
         )
 
     return timed(sum(len(program.calls) for program in programs), run), told
+
+
+def by_evalplus(programs: Sequence[Program]) -> Measured | None:
+    """EvalPlus's executor; None where it is not installed. A call that it cannot be given counts as no case of it."""
+    rows = []
+    for program in programs:
+        pairs = [
+            (arguments, _literal(truth))
+            for call, truth in zip(program.calls, program.truths or (), strict=True)
+            if (arguments := _positional(call)) is not None
+        ]
+        rows.append([program.source, [pair[0] for pair in pairs], [pair[1] for pair in pairs]])
+    told: list[str] = []
+    trouble: list[int] = []
+
+    def run() -> int:
+        command = [sys.executable, str(ROOT / "benchmarks" / "evalplus_peer.py")]
+        done = subprocess.run(command, input=json.dumps(rows), stdout=subprocess.PIPE, text=True, check=False)
+        trouble.append(done.returncode)
+        told.extend(done.stdout.splitlines())
+        return 0
+
+    measured = timed(sum(len(row[1]) for row in rows), run)
+    if trouble == [UNAVAILABLE]:
+        return None
+    right = sum(
+        said == (truth is not None)
+        for row, line in zip(rows, told, strict=True)
+        for said, truth in zip(json.loads(line), row[2], strict=True)
+    )
+    return measured._replace(right=right)
+
+
+def _positional(call: str) -> list[str] | None:
+    """The texts of the arguments of a call; None where they are not literals by position."""
+    tree = ast.parse(call, mode="eval").body
+    if not isinstance(tree, ast.Call) or tree.keywords:
+        return None
+    texts = [ast.unparse(argument) for argument in tree.args]
+    try:
+        for text in texts:
+            ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return None
+    return texts
+
+
+def _literal(truth: Any) -> str | None:
+    """A truth as text, None for an exception."""
+    if isinstance(truth, Told):
+        return None if truth.startswith("!") else str(truth)
+    return repr(truth)
 
 
 def timed(cases: int, run: Callable[[], int]) -> Measured:
