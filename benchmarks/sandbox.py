@@ -29,11 +29,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from evalplus_peer import UNAVAILABLE
+
 from exe.records import Job, Outcome
 from exe.sandbox.host import Limits, Sandbox
 from exe.values import decode
-
-from evalplus_peer import UNAVAILABLE
 
 ROOT = Path(__file__).resolve().parents[1]
 INPUTS = 10  # of a program, in a batch

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from packaging.utils import canonicalize_name
 
-from exe.errors import SourceError, StorageError
+from exe.errors import SourceError
 
-_SECONDS = 900  # for one artefact; pip has shorter limits of its own for a silent connection
+from .pip import LOG, check_reached, one_line, public_address, run_pip
+
 _STOPPED = 77
 _DOWNLOAD = ("download", "--no-deps")
 
@@ -64,11 +64,9 @@ def fetch(name: str, version: str | None, into: Path) -> Fetched:
     requirement = name if version is None else f"{name}=={version}"
     with tempfile.TemporaryDirectory(prefix="exe-fetch-", dir=into) as scratch:
         work = Path(scratch)
-        log = work / "pip.log"
-        tool = [sys.executable, "-m", "pip"]
-        done = run_pip(
-            tool, [*_DOWNLOAD, "--only-binary", ":all:", "--dest", str(work / "wheel"), requirement], work, log
-        )
+        log = work / LOG
+        wheels_only = [*_DOWNLOAD, "--only-binary", ":all:", "--dest", str(work / "wheel"), requirement]
+        done = run_pip(wheels_only, about=f"pypi:{requirement}", work=work)
         wheels = sorted((work / "wheel").glob("*.whl")) if done.returncode == 0 else []
         if wheels:
             return _keep(wheels[0], into, log)
@@ -77,39 +75,14 @@ def fetch(name: str, version: str | None, into: Path) -> Fetched:
         log.unlink(missing_ok=True)
         report = work / "archive"
         report.touch()
-        tool = [sys.executable, "-c", _ONLY_FETCH, str(report)]
-        done = run_pip(
-            tool, [*_DOWNLOAD, "--no-binary", ":all:", "--dest", str(work / "sdist"), requirement], work, log
-        )
+        sdists_only = [*_DOWNLOAD, "--no-binary", ":all:", "--dest", str(work / "sdist"), requirement]
+        tool = (sys.executable, "-c", _ONLY_FETCH, str(report))
+        done = run_pip(sdists_only, about=f"pypi:{requirement}", work=work, tool=tool)
         told = report.read_text("utf-8")
         if done.returncode == _STOPPED and told:
             return _keep(Path(told), into, log)
         check_reached(requirement, done, log)
         raise SourceError(_not_there(requirement, name, wheels_told, done.stderr))
-
-
-def run_pip(tool: list[str], arguments: list[str], work: Path, log: Path) -> subprocess.CompletedProcess[str]:
-    """Run pip with a command and its arguments, the last of which names what it is about, in the folder `work`.
-
-    Raises SourceError where it does not come to an end.
-    """
-    scratch = work / "tmp"
-    scratch.mkdir(exist_ok=True)
-    environment = {**os.environ, "TMPDIR": str(scratch), "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PYTHONUTF8": "1"}
-    try:
-        return subprocess.run(
-            [*tool, *arguments[:-1], "--no-input", "--progress-bar", "off", "--log", str(log), arguments[-1]],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_SECONDS,
-            env=environment,
-            cwd=work,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise SourceError(f"pypi:{arguments[-1]}: pip did not finish within {_SECONDS} s; try again") from None
 
 
 def _keep(archive: Path, into: Path, log: Path) -> Fetched:
@@ -130,29 +103,6 @@ def _address(file: str, log: Path) -> str | None:
     return None
 
 
-def public_address(url: str) -> str | None:
-    """A URL without user, password, query and fragment; None where it is no address of the web."""
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"}:
-        return None
-    return str(urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", "")))
-
-
-def check_reached(requirement: str, done: subprocess.CompletedProcess[str], log: Path) -> None:
-    """Raise where the failure is not the package's: SourceError for no pip or network, StorageError for a full disk."""
-    if "No module named pip" in done.stderr:
-        raise SourceError(f"pypi:{requirement}: this environment has no pip; run: python -m ensurepip")
-    if "No space left on device" in done.stderr:
-        raise StorageError(f"{log.parent.parent.parent}: no space left on the device")
-    text = log.read_text("utf-8", "replace") if log.exists() else ""
-    trouble = re.search(r"Could not fetch URL (\S+): (.+?)(?: - skipping)?$", text, re.MULTILINE)
-    if trouble and not re.search(r"\b40[34]\b|\b410\b", trouble[2]):
-        host = urlsplit(trouble[1]).hostname or "the index"
-        raise SourceError(f"pypi:{requirement}: cannot reach {host}: {one_line(trouble[2])}")
-    if re.search(r"NewConnectionError|ConnectTimeoutError|ReadTimeoutError|ProxyError|SSLError", text + done.stderr):
-        raise SourceError(f"pypi:{requirement}: the connection to the index failed; check the network and try again")
-
-
 def _not_there(requirement: str, name: str, *told: str) -> str:
     """What is missing, by what pip said when it looked for wheels and then for sdists."""
     known = [re.findall(r"\(from versions: (.*?)\)", text, re.DOTALL) for text in told]
@@ -164,9 +114,3 @@ def _not_there(requirement: str, name: str, *told: str) -> str:
         return f"pypi:{requirement}: the index has no package {canonicalize_name(name)} for this Python"
     last = [line for line in told[-1].splitlines() if line.strip()]
     return f"pypi:{requirement}: pip could not download it: {one_line(last[-1]) if last else 'no reason given'}"
-
-
-def one_line(text: str) -> str:
-    """A message of others as one short line without credentials."""
-    flat = re.sub(r"//[^/@\s]+@", "//", " ".join(text.split()))
-    return flat if len(flat) <= 160 else flat[:157] + "..."

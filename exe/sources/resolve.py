@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -23,13 +21,12 @@ from packaging.utils import canonicalize_name
 
 from exe.errors import SourceError
 
-from .fetch import check_reached, one_line, public_address, run_pip
+from .pip import LOG, check_reached, complaint, public_address, run_pip
 
 LARGEST = 30_000_000
 """Bytes of the largest wheel that is read for its code; larger ones are compiled libraries, models and the like."""
 
 _SECONDS = 20
-_TOOL = (sys.executable, "-m", "pip")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,13 +54,13 @@ def resolve(wheel: Path, scratch: Path) -> tuple[Pin, ...]:
     """
     with tempfile.TemporaryDirectory(prefix="resolve-", dir=scratch) as folder:
         work = Path(folder)
-        log, report = work / "pip.log", work / "report.json"
+        log, report = work / LOG, work / "report.json"
         command = ["install", "--dry-run", "--ignore-installed", "--only-binary", ":all:", "--quiet"]
         command += ["--target", str(work / "nowhere"), "--report", str(report), str(wheel)]
-        done = run_pip([*_TOOL], command, work, log)
+        done = run_pip(command, about=wheel.name, work=work)
         if done.returncode != 0 or not report.is_file():
             check_reached(wheel.name, done, log)
-            raise SourceError(f"{wheel.name}: {_complaint(done)}")
+            raise SourceError(f"{wheel.name}: {complaint(done)}")
         rows = json.loads(report.read_text("utf-8"))["install"]
     with ThreadPoolExecutor(8) as pool:
         pins = [*pool.map(_pin, rows)]
@@ -104,22 +101,15 @@ def download(pins: Iterable[Pin], into: Path) -> dict[Pin, Path]:
     if not wanted:
         return {}
     lines = [f"{pin.name}=={pin.version} --hash=sha256:{pin.sha256}\n" for pin in wanted]
-    listed, log = into / "requirements.txt", into / "pip.log"
+    listed, log = into / "requirements.txt", into / LOG
     listed.write_text("".join(lines), "utf-8")
     command = ["download", "--no-deps", "--only-binary", ":all:", "--require-hashes", "--dest", str(into)]
-    command.append(f"--requirement={listed}")
-    done = run_pip([*_TOOL], command, into, log)
+    command += ["--requirement", str(listed)]
+    done = run_pip(command, about=wanted[0].name, work=into)
     if done.returncode != 0:
         check_reached(wanted[0].name, done, log)
-        raise SourceError(f"{', '.join(pin.name for pin in wanted)}: {_complaint(done)}")
+        raise SourceError(f"{', '.join(pin.name for pin in wanted)}: {complaint(done)}")
     found = {hashlib.sha256(path.read_bytes()).hexdigest(): path for path in sorted(into.glob("*.whl"))}
     if lost := [pin.file for pin in wanted if pin.sha256 not in found]:
         raise SourceError(f"{lost[0]}: pip downloaded something else")
     return {pin: found[pin.sha256] for pin in wanted}
-
-
-def _complaint(done: subprocess.CompletedProcess[str]) -> str:
-    """The first error that pip told: the later ones say that it failed."""
-    lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-    errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
-    return one_line((errors or lines[-1:] or ["pip gave no reason"])[0])

@@ -12,24 +12,22 @@ Nothing of a package is imported or run here.
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
-import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from exe.errors import SourceError, StorageError
 from exe.records import Json, Manifest, Package, Rejection
 from exe.sources import Options, scrape
+from exe.sources.pip import complaint, run_pip
 
 FOLDER = "originals"
 _INTERPRETER = f"cp{sys.version_info[0]}{sys.version_info[1]}-{sysconfig.get_platform()}"
-_SECONDS = 900
-_NO_DEPS = "--no-deps"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,17 +114,26 @@ def _same_lock(row: Mapping[str, Json], package: Package) -> bool:
     return now == {(one["name"], one["version"], one["sha256"]) for one in row["environment"]}
 
 
-def _wanted(row: Mapping[str, Json]) -> tuple[str, ...]:
-    """What pip is to install: the package and its lock and nothing else, by hash where the hash is that of a wheel.
+class Wanted(NamedTuple):
+    """What pip is to install. `locked`: these and nothing else; otherwise pip finds what they require."""
+
+    requirements: tuple[str, ...]
+    locked: bool
+
+
+def _wanted(row: Mapping[str, Json]) -> Wanted:
+    """The package and its lock, by hash where the hash is that of a wheel.
 
     A set from before locks names the package alone, and gets what pip finds for it.
     """
     if "environment" not in row:
-        return (f"{row['name']}=={row['version']}",)
+        return Wanted((f"{row['name']}=={row['version']}",), locked=False)
     rows = [row, *row["environment"]]
     if str(row["spec"]).startswith("pypi:"):
-        return (_NO_DEPS, *(f"{one['name']}=={one['version']} --hash=sha256:{one['sha256']}" for one in rows))
-    return (_NO_DEPS, *(f"{one['name']}=={one['version']}" for one in rows))
+        return Wanted(
+            tuple(f"{one['name']}=={one['version']} --hash=sha256:{one['sha256']}" for one in rows), locked=True
+        )
+    return Wanted(tuple(f"{one['name']}=={one['version']}" for one in rows), locked=True)
 
 
 def _moved(package: Package, folder: Path) -> Package:
@@ -135,12 +142,12 @@ def _moved(package: Package, folder: Path) -> Package:
     return replace(package, root=str(folder), files=there) if there else package
 
 
-def install(name: str, version: str, wanted: tuple[str, ...], cache: Path) -> Path | Unavailable:
+def install(name: str, version: str, wanted: Wanted, cache: Path) -> Path | Unavailable:
     """A folder with what is `wanted`, see `_wanted`, wheels only; made once, whole or not at all.
 
     `name` and `version` are those of the package that it is for.
     """
-    lock = hashlib.sha256("\n".join(wanted).encode()).hexdigest()[:12]
+    lock = hashlib.sha256("\n".join((*wanted.requirements, str(wanted.locked))).encode()).hexdigest()[:12]
     final = cache / FOLDER / f"{name}-{version}-{_INTERPRETER}-{lock}"
     if final.is_dir():
         return final
@@ -164,38 +171,16 @@ def install(name: str, version: str, wanted: tuple[str, ...], cache: Path) -> Pa
     return final
 
 
-def _pip(wanted: tuple[str, ...], target: Path) -> str | None:
+def _pip(wanted: Wanted, target: Path) -> str | None:
     """Runs pip; what it complains of, None where it is content."""
-    command = [sys.executable, "-m", "pip", "install", "--no-input", "--progress-bar", "off", "--quiet"]
-    command += ["--only-binary", ":all:", "--target", str(target)]
-    command += [option for option in wanted if option == _NO_DEPS]
-    with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as listed:
-        listed.write("".join(f"{line}\n" for line in wanted if line != _NO_DEPS))
-        listed.flush()
-        return _run([*command, "--requirement", listed.name])
-
-
-def _run(command: list[str]) -> str | None:
-    environment = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PYTHONUTF8": "1"}
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_SECONDS,
-            env=environment,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return f"pip did not finish within {_SECONDS} s"
-    if done.returncode == 0:
-        return None
-    return next(_complaints(done.stderr), f"pip ended with status {done.returncode}")
-
-
-def _complaints(text: str) -> Iterator[str]:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    yield from (line.removeprefix("ERROR: ") for line in reversed(lines) if line.startswith("ERROR: "))
-    yield from reversed(lines)
+    command = ["install", "--quiet", "--only-binary", ":all:", "--target", str(target)]
+    with tempfile.TemporaryDirectory(prefix="originals-") as folder:
+        work = Path(folder)
+        listed = work / "requirements.txt"
+        listed.write_text("".join(f"{line}\n" for line in wanted.requirements), "utf-8")
+        command += [*(["--no-deps"] if wanted.locked else []), "--requirement", str(listed)]
+        try:
+            done = run_pip(command, about=wanted.requirements[0], work=work)
+        except SourceError as error:
+            return str(error)
+    return None if done.returncode == 0 else complaint(done)
