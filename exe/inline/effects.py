@@ -22,6 +22,7 @@ from exe.inline.changes import (
     is_plain,
     parameters_of,
 )
+from exe.inline.codecnames import registered
 
 HARMLESS: Final = ("logging", "warnings", "atexit", "typing", "types", "__future__")
 """Standard-library modules whose state is not visible in results, but for what the next names."""
@@ -149,6 +150,8 @@ class Effects:
             text = ".".join([target.dotted, *(attribute.attr for attribute in use.attributes[used:])])
             if not statement:
                 return
+            if (named := registered(text, call)) is not None:
+                found.add(named)
             if text not in VISIBLE and target.module.partition(".")[0] in HARMLESS:
                 return
             found.update(slot for slot in ours if isinstance(slot, Slot))
@@ -391,11 +394,14 @@ class Effects:
         for body in bodies:
             for part in ast.walk(body):
                 match part:
-                    case ast.Expr(value=ast.Call(func=func)):
+                    case ast.Expr(value=ast.Call(func=func) as call):
                         root = self._root(unit, func, uses)
                         if root is not None and isinstance(root[0], Foreign):
                             rest = [attribute.attr for attribute in root[2].attributes[root[1] :]]
-                            self._touch(root[0], touched, ".".join([root[0].dotted, *rest]))
+                            text = ".".join([root[0].dotted, *rest])
+                            self._touch(root[0], touched, text)
+                            if (named := registered(text, call)) is not None:
+                                touched.add(named)
                     case ast.Call(func=ast.Name() as func) if part.args or part.keywords:
                         root = self._root(unit, func, uses)
                         if root is None or not isinstance(root[0], Slot) or not self.of_function(root[0]).arguments:

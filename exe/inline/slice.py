@@ -15,6 +15,7 @@ from exe.analysis.targets import Builtin, Foreign, Missing, ModuleRef, Slot, Tar
 from exe.analysis.units import Unit, lookup_in
 from exe.inline.annotations import Assumed, names_nothing
 from exe.inline.changes import chain_root
+from exe.inline.codecnames import asked
 from exe.inline.deadstores import dead_stores
 from exe.inline.dynamic import Hazard, hazard, piece_key
 from exe.inline.effects import Effects, effects_in, touched_by
@@ -84,6 +85,16 @@ class Slicer(Reader):
             if alias in found:
                 found[original] = sorted({*found.get(original, ()), *found[alias]})
         return found
+
+    @cached_property
+    def named(self) -> frozenset[Foreign]:
+        """What is registered with the standard library under a name."""
+        found = {one for one in self.touchers if isinstance(one, Foreign) and one.module == "codecs" and one.attribute}
+        return frozenset(found)
+
+    def asked_by_name(self, unit: Unit) -> Set[Foreign]:
+        """What of `named` a statement may ask for."""
+        return self.named.intersection(asked(unit)) if self.named else self.named
 
     @property
     def effects(self) -> Effects:
@@ -362,6 +373,8 @@ class _Closure:
             else:
                 self.need(wanted)
         if not member:
+            for wanted in self.slicer.asked_by_name(unit):
+                self.need(wanted)
             for name in split.members:
                 self._await(unit, position, name)
         self.mention(None if part.dynamic else part.mentions)
