@@ -94,7 +94,7 @@ class Slicer(Reader):
 
     def asked_by_name(self, unit: Unit) -> Set[Foreign]:
         """What of `named` a statement may ask for."""
-        return self.named.intersection(asked(unit)) if self.named else self.named
+        return asked(unit, self.named) if self.named else self.named
 
     @property
     def effects(self) -> Effects:
