@@ -1,0 +1,164 @@
+"""What providers behind a socket share: addresses, token counts, and our names for what their SDKs raise.
+
+The SDKs of OpenAI and Anthropic are made by one generator, and litellm's errors derive from OpenAI's: `APIStatusError` with status
+and body, `APIConnectionError` and `APITimeoutError` with a cause, everything else an `APIError`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import time
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from exe.errors import AuthError, ModelError, ModelUnavailable, RequestError, TransientError, UsageError
+from runners.models.base import CONTENT_FILTER, CONTEXT_OVERFLOW, Overloaded, Unreachable, clean
+
+CONNECT_SECONDS = 15.0
+MAX_TOKENS = 10**12
+"""A token count from here on is no count."""
+_OVERLOAD = frozenset({429, 503, 529})
+_TRANSIENT = frozenset({408, 409, 425, 500, 502, 504, 520, 521, 522, 523, 524})
+_OVERFLOW_WORDS = (
+    "context_length_exceeded",
+    "exceed_context_size",
+    "maximum context length",
+    "context window",
+    "prompt is too long",
+    "exceed context limit",
+)
+_FILTER_WORDS = ("content_filter", "content_policy", "responsibleaipolicyviolation", "content filtering policy")
+_BROKE_WORDS = ("insufficient_quota", "credit balance is too low")
+
+
+def load_sdk(module: str, extra: str, title: str) -> Any:
+    """An SDK, loaded late: it takes a second, and it is an extra. Raises ModelUnavailable."""
+    if importlib.util.find_spec(module) is None:
+        raise ModelUnavailable(f"this model needs {title}: pip install 'execution-eval[{extra}]'")
+    return importlib.import_module(module)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failures:
+    """Names what an SDK raises. `where` is the model and its address, `variable` the environment variable of the key.
+
+    `sdk` is the module that holds the error classes. No secret of `secrets` reaches a message.
+    """
+
+    sdk: Any
+    where: str
+    variable: str
+    secrets: tuple[str, ...] = ()
+
+    def finish(self, error: Exception) -> str | None:
+        """The finish reason that an error stands for (the prompt does not fit, or a filter withheld it), or None."""
+        if getattr(error, "status_code", None) not in (400, 413, 422):
+            return None
+        parts = (getattr(error, name, None) for name in ("code", "type", "message", "body"))
+        said = " ".join(str(part) for part in parts).lower()
+        if any(word in said for word in _OVERFLOW_WORDS):
+            return CONTEXT_OVERFLOW
+        return CONTENT_FILTER if any(word in said for word in _FILTER_WORDS) else None
+
+    def named(self, error: Exception) -> ModelError:
+        """Our name for an error of the SDK: whether another try is worth it, and what to do."""
+        sdk = self.sdk
+        if isinstance(error, sdk.APITimeoutError):
+            if type(error.__cause__).__name__ == "ConnectTimeout":
+                return Unreachable(f"cannot reach {self.where}: no connection in time")
+            return TransientError(f"{self.where} did not answer in time")
+        if isinstance(error, sdk.APIConnectionError):
+            cause = error.__cause__
+            reason = clean(str(cause) or type(cause).__name__ if cause else "connection lost", self.secrets)
+            lost = type(cause).__name__ in ("ConnectError", "ClientConnectorError")
+            return (Unreachable if lost else TransientError)(f"cannot reach {self.where}: {reason}")
+        if not isinstance(error, sdk.APIStatusError):
+            return self.unreadable(getattr(error, "message", str(error)))
+        return self._by_status(error)
+
+    def unreadable(self, why: object) -> TransientError:
+        """A reply that is no reply: no JSON, JSON of another shape, or of great depth."""
+        return TransientError(f"{self.where} sent no readable reply ({clean(str(why), self.secrets)})")
+
+    def _by_status(self, error: Any) -> ModelError:
+        status = error.status_code
+        said = f"{self.where} says {status}: {clean(_message_of(error), self.secrets)}"
+        if status in (401, 403):
+            return AuthError(f"{said} (check {self.variable})")
+        if status == 404:
+            return ModelUnavailable(f"{said} (check the model's name and the base URL)")
+        if status in (400, 402, 429) and any(word in f"{error.body}".lower() for word in _BROKE_WORDS):
+            return AuthError(f"{said} (the account has no quota left)")
+        wait = retry_after(error.response.headers)
+        if status in _OVERLOAD:
+            return Overloaded(said, wait)
+        if status in _TRANSIENT or status >= 500:
+            return TransientError(said, wait)
+        return RequestError(said)
+
+
+def checked_url(url: str, variable: str) -> str:
+    """A base URL without a slash at its end. Raises UsageError for one that cannot be, or that holds a secret."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise UsageError(f"the base URL {url!r} cannot be read: {error}") from None
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
+        raise UsageError(f"the base URL {url!r} must look like http://HOST:PORT/v1")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise UsageError(f"the base URL must hold no user, password or query; keys go into {variable}")
+    return url.rstrip("/")
+
+
+def is_loopback(url: str) -> bool:
+    """Whether a proxy of the environment must not stand between us and this server."""
+    host = urlsplit(url).hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
+def retry_after(headers: Any) -> float | None:
+    """Seconds that the server asks to wait (RFC 9110 §10.2.3: seconds or an HTTP date)."""
+    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        value = headers.get(name)
+        if value is None:
+            continue
+        try:
+            seconds = float(value) * scale
+        except ValueError:
+            seconds = _seconds_until(value)
+        if 0 <= seconds < float("inf"):
+            return seconds
+    return None
+
+
+def count_or_none(value: Any) -> int | None:
+    """A token count; what is none (a text, a boolean, a negative number, more than there can be) is unknown."""
+    return value if type(value) is int and 0 <= value < MAX_TOKENS else None
+
+
+def text_or_none(value: Any) -> str | None:
+    """A text; the SDKs do not check what the server sent."""
+    return value if isinstance(value, str) else None
+
+
+def _message_of(error: Any) -> str:
+    """The server's own sentence, where its body has one."""
+    body = error.body
+    if isinstance(body, dict):
+        inner = body.get("error")
+        message = inner.get("message") if isinstance(inner, dict) else body.get("message")
+        return message if isinstance(message, str) else str(error.message)
+    return body if isinstance(body, str) and body.strip() else str(error.message)
+
+
+def _seconds_until(date: str) -> float:
+    """Seconds from now to an HTTP date, NaN where it is none."""
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return max(0.0, parsedate_to_datetime(date).timestamp() - time.time())
+    except (TypeError, ValueError, OverflowError):
+        return float("nan")
