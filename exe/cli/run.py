@@ -111,7 +111,9 @@ def command(
 
     \b
     MODEL  local[:PATH.gguf]              the embedded model, or any GGUF file
-           openai:NAME[@BASE_URL]         OpenAI, or any server that speaks its protocol
+           openai:NAME[@BASE_URL]         OpenAI, or any server that speaks its Chat Completions
+           anthropic:NAME[@BASE_URL]      Anthropic, or any server that speaks its Messages
+           litellm:PROVIDER/NAME[@URL]    every provider that litellm speaks to
            replay:FILE.jsonl              recorded answers
            baseline:null|echo, oracle     floors and ceiling
 

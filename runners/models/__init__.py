@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from exe.errors import UsageError
-from runners.models import known, local, openai, replay
+from runners.models import anthropic, known, litellm, local, openai, replay
 from runners.models.base import Model, Request, Traits
 
 __all__ = ["FORMS", "Context", "Model", "Request", "Traits", "check_form", "open_model"]
@@ -29,12 +29,28 @@ def _local(rest: str, context: Context) -> Model:
 
 
 def _openai(rest: str, context: Context) -> Model:
+    name, url = _name_and_url("openai", rest)
+    return openai.OpenAIModel(name, url, timeout=context.timeout)
+
+
+def _anthropic(rest: str, context: Context) -> Model:
+    name, url = _name_and_url("anthropic", rest)
+    return anthropic.AnthropicModel(name, url, timeout=context.timeout)
+
+
+def _litellm(rest: str, context: Context) -> Model:
+    name, url = _name_and_url("litellm", rest)
+    return litellm.LitellmModel(name, url, timeout=context.timeout)
+
+
+def _name_and_url(scheme: str, rest: str) -> tuple[str, str | None]:
+    """NAME and BASE_URL of `NAME[@BASE_URL]`. Raises UsageError."""
     name, _, url = re.sub(r"@(?=https?://)", "\0", rest, count=1).partition("\0")
     if not name:
-        raise UsageError("openai: names no model; write openai:NAME or openai:NAME@http://HOST:PORT/v1")
-    if "@" in name and not url:
-        raise UsageError(f"openai:{rest}: what follows @ must begin with http:// or https://")
-    return openai.OpenAIModel(name, url or None, timeout=context.timeout)
+        raise UsageError(f"{scheme}: names no model; write {scheme}:NAME or {scheme}:NAME@http://HOST:PORT/v1")
+    if "@" in name and not url and scheme == "openai":
+        raise UsageError(f"{scheme}:{rest}: what follows @ must begin with http:// or https://")
+    return name, url or None
 
 
 def _replay(rest: str, context: Context) -> Model:
@@ -63,6 +79,8 @@ def _oracle(rest: str, context: Context) -> Model:
 PROVIDERS: tuple[tuple[str, str, Callable[[str, Context], Model]], ...] = (
     ("local", "local[:NAME|:PATH.gguf]", _local),
     ("openai", "openai:NAME[@BASE_URL]", _openai),
+    ("anthropic", "anthropic:NAME[@BASE_URL]", _anthropic),
+    ("litellm", "litellm:PROVIDER/NAME[@BASE_URL]", _litellm),
     ("replay", "replay:FILE.jsonl", _replay),
     ("baseline", "baseline:null|echo", _baseline),
     ("oracle", "oracle", _oracle),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -30,6 +31,8 @@ _OVERFLOW_WORDS = (
     "exceed context limit",
 )
 _FILTER_WORDS = ("content_filter", "content_policy", "responsibleaipolicyviolation", "content filtering policy")
+_NO_CONNECTION = frozenset({"ConnectError", "ClientConnectorError"})
+_NO_CONNECTION_IN_TIME = frozenset({"ConnectTimeout", "ConnectionTimeoutError"})
 _BROKE_WORDS = ("insufficient_quota", "credit balance is too low")
 
 
@@ -65,15 +68,17 @@ class Failures:
     def named(self, error: Exception) -> ModelError:
         """Our name for an error of the SDK: whether another try is worth it, and what to do."""
         sdk = self.sdk
+        causes = list(_causes(error))
+        kinds = {type(cause).__name__ for cause in causes}
+        if kinds & _NO_CONNECTION_IN_TIME:
+            return Unreachable(f"cannot reach {self.where}: no connection in time")
+        if kinds & _NO_CONNECTION:
+            return Unreachable(f"cannot reach {self.where}: {clean(str(causes[0]), self.secrets)}")
         if isinstance(error, sdk.APITimeoutError):
-            if type(error.__cause__).__name__ == "ConnectTimeout":
-                return Unreachable(f"cannot reach {self.where}: no connection in time")
             return TransientError(f"{self.where} did not answer in time")
         if isinstance(error, sdk.APIConnectionError):
-            cause = error.__cause__
-            reason = clean(str(cause) or type(cause).__name__ if cause else "connection lost", self.secrets)
-            lost = type(cause).__name__ in ("ConnectError", "ClientConnectorError")
-            return (Unreachable if lost else TransientError)(f"cannot reach {self.where}: {reason}")
+            reason = clean(str(causes[0]) or type(causes[0]).__name__ if causes else "connection lost", self.secrets)
+            return TransientError(f"cannot reach {self.where}: {reason}")
         if not isinstance(error, sdk.APIStatusError):
             return self.unreadable(getattr(error, "message", str(error)))
         return self._by_status(error)
@@ -97,6 +102,16 @@ class Failures:
         if status in _TRANSIENT or status >= 500:
             return TransientError(said, wait)
         return RequestError(said)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """What an error came from, the nearest first; at most eight, for chains can be rings."""
+    for _ in range(8):
+        cause = error.__cause__ or error.__context__
+        if cause is None:
+            return
+        yield cause
+        error = cause
 
 
 def checked_url(url: str, variable: str) -> str:

@@ -1,4 +1,4 @@
-"""A real HTTP server on loopback that speaks Chat Completions, with faults on demand."""
+"""A real HTTP server on loopback that speaks Chat Completions and Messages, with faults on demand."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Behaviour = Callable[[dict[str, Any], int], Reply]
 
 
 class ChatServer:
-    """`requests` are the bodies received, `keys` their Authorization headers, `peak` the most at work at once."""
+    """`requests` are the bodies received, `keys` their keys as sent, `peak` the most at work at once."""
 
     def __init__(self, behave: Behaviour) -> None:
         self.behave = behave
@@ -67,7 +67,7 @@ class ChatServer:
         with self.lock:
             number = len(self.requests)
             self.requests.append(body)
-            self.keys.append(handler.headers.get("Authorization"))
+            self.keys.append(handler.headers.get("Authorization") or handler.headers.get("x-api-key"))
             self._at_work += 1
             self.peak = max(self.peak, self._at_work)
         try:
@@ -84,7 +84,8 @@ class ChatServer:
             self.released.wait(60)
             handler.close_connection = True
             return
-        data = reply.body if reply.body is not None else completion(reply, request)
+        write = message if handler.path.endswith("/messages") else completion
+        data = reply.body if reply.body is not None else write(reply, request)
         handler.send_response(reply.status)
         for name, value in {"Content-Type": "application/json", **reply.headers}.items():
             handler.send_header(name, value)
@@ -115,6 +116,22 @@ def completion(reply: Reply, request: dict[str, Any]) -> bytes:
         "model": request["model"],
         "choices": [{"index": 0, "message": message, "finish_reason": reply.finish_reason}],
         "usage": reply.usage or {"prompt_tokens": 11, "completion_tokens": 3, "total_tokens": 14},
+    }
+    return json.dumps(body).encode()
+
+
+def message(reply: Reply, request: dict[str, Any]) -> bytes:
+    """A reply of the Messages API; `reply.message` replaces members of it."""
+    body = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": request["model"],
+        "content": [{"type": "text", "text": reply.text}],
+        "stop_reason": "end_turn" if reply.finish_reason == "stop" else reply.finish_reason,
+        "stop_sequence": None,
+        "usage": reply.usage or {"input_tokens": 11, "output_tokens": 3},
+        **reply.message,
     }
     return json.dumps(body).encode()
 

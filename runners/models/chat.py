@@ -1,0 +1,111 @@
+"""Chat Completions as a wire format: what a request says in it, and what a reply in it says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from exe.errors import TransientError
+from exe.records import Completion, Json
+from runners.models.base import Request, clean
+from runners.models.remote import Failures, count_or_none, text_or_none
+
+
+def messages_of(request: Request) -> list[dict[str, str]]:
+    """The conversation as the format has it."""
+    return [{"role": message.role, "content": message.content} for message in request.messages]
+
+
+def parameters_of(request: Request, limit: str = "max_tokens") -> dict[str, Json]:
+    """What is set of a request's parameters; `limit` is the server's name for the most tokens of an answer."""
+    wanted: dict[str, Json] = {
+        "temperature": request.temperature,
+        "top_p": request.top_p,
+        limit: request.max_tokens,
+        "seed": request.seed,
+        "stop": list(request.stop) or None,
+        "reasoning_effort": request.effort,
+        "response_format": _held_to(request.schema),
+    }
+    return {name: value for name, value in wanted.items() if value is not None}
+
+
+def completion_of(reply: Any, failures: Failures, latency_ms: float | None) -> Completion:
+    """The completion in a reply whose shape nobody has checked. Raises TransientError where there is none in it."""
+    choices = getattr(reply, "choices", None)
+    choice: Any = choices[0] if isinstance(choices, list) and choices else None
+    message = getattr(choice, "message", None)
+    if message is None:
+        raise TransientError(f"{failures.where} sent a reply without choices{_why(reply, failures)}")
+    refusal = getattr(message, "refusal", None)
+    said = _said(message)
+    if said is None:
+        raise TransientError(f"{failures.where} sent a message that is no text")
+    text, thought = said
+    finish = getattr(choice, "finish_reason", None)
+    return Completion(
+        text=text or (refusal if isinstance(refusal, str) else ""),
+        reasoning=_reasoning(message) or thought,
+        finish_reason="refusal" if isinstance(refusal, str) and refusal else text_or_none(finish),
+        model=text_or_none(getattr(reply, "model", None)),
+        usage=_usage(getattr(reply, "usage", None)),
+        latency_ms=None if latency_ms is None else round(latency_ms, 1),
+    )
+
+
+def _why(reply: object, failures: Failures) -> str:
+    """What a reply that is an error with status 200 (as some gateways send it) says, for a message."""
+    error = getattr(reply, "error", None)
+    message = error.get("message") if isinstance(error, dict) else error
+    return f": {clean(message, failures.secrets)}" if isinstance(message, str) and message.strip() else ""
+
+
+def _held_to(schema: dict[str, Json] | None) -> dict[str, Json] | None:
+    """The response format that holds an answer to a JSON Schema, None for free text."""
+    return None if schema is None else {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
+
+
+def _said(message: Any) -> tuple[str, str | None] | None:
+    """Text and thinking of a message's content: a string, nothing, or a list of typed parts; None for anything else."""
+    content = getattr(message, "content", None)
+    if content is None and not isinstance(message, str | list):
+        return "", None
+    if isinstance(content, str):
+        return content, None
+    if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
+        return None
+    texts = [part["text"] for part in content if isinstance(part.get("text"), str)]
+    thoughts = [text for part in content if part.get("type") == "thinking" for text in _texts(part.get("thinking"))]
+    return "".join(texts), "".join(thoughts) or None
+
+
+def _texts(thinking: Any) -> list[str]:
+    """The texts of a thinking part: itself one, or a list of text parts."""
+    parts = thinking if isinstance(thinking, list) else [thinking]
+    found = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    return [text for text in found if isinstance(text, str)]
+
+
+def _reasoning(message: Any) -> str | None:
+    """Thinking that a server sends beside the answer: `reasoning_content` (DeepSeek, vLLM, llama.cpp) or `reasoning`."""
+    for name in ("reasoning_content", "reasoning"):
+        text = getattr(message, name, None)
+        if isinstance(text, str) and text:
+            return text
+    return None
+
+
+def _usage(usage: Any) -> dict[str, int | None]:
+    """Token counts under one naming: input, output, cached (of the input), reasoning (of the output)."""
+    if usage is None:
+        return {}
+    prompt, completion = (
+        getattr(usage, "prompt_tokens_details", None),
+        getattr(usage, "completion_tokens_details", None),
+    )
+    found = {
+        "input": getattr(usage, "prompt_tokens", None),
+        "output": getattr(usage, "completion_tokens", None),
+        "cached": getattr(prompt, "cached_tokens", None),
+        "reasoning": getattr(completion, "reasoning_tokens", None),
+    }
+    return {name: count_or_none(count) for name, count in found.items()}
