@@ -9,7 +9,7 @@ from pathlib import Path
 
 from exe.records import Json
 
-PACKAGES = ("execution-eval", "openai", "xllamacpp")
+PACKAGES = ("execution-eval", "openai", "anthropic", "litellm", "genai-prices", "xllamacpp")
 GIT_SECONDS = 10
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 
 from exe.errors import UsageError
-from exe.records import Case, Json
+from exe.records import Case, Json, Message
 from exe.taskset import TaskSet
-from runners import prompt, results
+from runners import prices, prompt, results
 from runners.asking import RetryPolicy
 from runners.models.base import Model, Request
 from runners.results import Plan
@@ -34,6 +34,7 @@ class RunSettings:
     max_tokens: int | None = None
     stop: tuple[str, ...] = ()
     effort: str | None = None
+    system: str | None = None  # said before everything else, in the system's role
     repair: int = 1
     examples: bool | None = None
     structured: bool | None = None  # hold the answer to a schema; only in style direct and the odata format
@@ -41,6 +42,13 @@ class RunSettings:
     ks: tuple[int, ...] = (1,)
     concurrency: int | None = None
     policy: RetryPolicy = field(default_factory=RetryPolicy)
+    price: prices.Given | None = None  # in place of the listed prices
+    max_cost: float | None = None  # US dollars for the whole run, earlier sessions included
+    max_total_tokens: int | None = None  # input and output tokens of the whole run
+
+
+_NO_PART = frozenset({"ks", "concurrency", "policy", "price", "max_cost", "max_total_tokens"})
+"""The settings that are no part of a run's identity."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +60,7 @@ class Job:
     settings: RunSettings  # model defaults filled in
     plan: Plan
     identity: dict[str, Json]
+    tariff: prices.Tariff | None = None
 
     def request(self, case: Case, sample: int) -> Request:
         """The first question of one attempt."""
@@ -65,6 +74,8 @@ class Job:
             examples=bool(settings.examples),
             python=self.taskset.manifest.python,
         )
+        if settings.system is not None:
+            messages = (Message(role="system", content=settings.system), *messages)
         return Request(
             case=case.id,
             sample=sample,
@@ -97,6 +108,7 @@ def prepare(model: Model, taskset: TaskSet, settings: RunSettings) -> Job:
         structured=traits.structured and can_hold if settings.structured is None else settings.structured,
         concurrency=traits.concurrency if settings.concurrency is None else settings.concurrency,
         repair=min(settings.repair, 1) if traits.repairs else 0,
+        max_cost=settings.max_cost if traits.remote else None,
     )
     if filled.samples < 1 or (filled.limit is not None and filled.limit < 1) or (filled.concurrency or 0) < 1:
         raise UsageError("samples, limit and concurrency must each be at least 1")
@@ -114,8 +126,12 @@ def prepare(model: Model, taskset: TaskSet, settings: RunSettings) -> Job:
         raise UsageError(f"the set {taskset.name} has no case of the wanted kind and size")
     if unasked := {case.kind for case in cases} - set(prompt.KINDS):
         raise UsageError(f"no prompt for cases of kind {', '.join(sorted(unasked))}; choose with --kind output")
-    asked = asdict(filled)
-    del asked["ks"], asked["concurrency"], asked["policy"]
+    tariff = prices.tariff(model.settings, filled.price)
+    if filled.max_cost is not None and tariff is None:
+        raise UsageError(f"--max-cost: nobody lists a price for {model.name}; state it with --price INPUT,OUTPUT")
+    asked = {name: value for name, value in asdict(filled).items() if name not in _NO_PART}
+    if filled.system is None:
+        del asked["system"]  # so that the run is the one it was before there were system prompts
     identity: dict[str, Json] = {
         "format": results.FORMAT,
         "model": {"name": model.name, **model.settings},
@@ -132,4 +148,4 @@ def prepare(model: Model, taskset: TaskSet, settings: RunSettings) -> Job:
         "planned": {"cases": len(cases), "samples": filled.samples, "of": len(taskset.cases)},
     }
     plan = Plan(cases=cases, samples=filled.samples)
-    return Job(model=model, taskset=taskset, settings=filled, plan=plan, identity=identity)
+    return Job(model=model, taskset=taskset, settings=filled, plan=plan, identity=identity, tariff=tariff)

@@ -46,6 +46,7 @@ class Tally:
         self.verdicts: Counter[str] = Counter()
         self.tokens: Counter[str] = Counter()
         self.cost: float | None = None
+        self.unpriced = 0  # completions whose cost nobody knows
         self.streak = 0  # attempts in a row that failed on the way to the model
         self.successes = 0
         self.note = ""
@@ -60,6 +61,19 @@ class Tally:
                 self.tokens.update({name: count for name, count in completion.usage.items() if count})
                 if completion.cost_usd is not None:
                     self.cost = (self.cost or 0.0) + completion.cost_usd
+                else:
+                    self.unpriced += 1
+
+    def over(self, max_cost: float | None, max_total_tokens: int | None) -> str:
+        """Why no further question may be asked under these caps, in words; empty while one may."""
+        if max_cost is not None and self.unpriced:
+            return f"{self.unpriced} answers came without a count of tokens, so that --max-cost {max_cost:g} cannot be held"
+        if max_cost is not None and (self.cost or 0.0) >= max_cost:
+            return f"--max-cost {max_cost:g} is reached"
+        used = self.tokens["input"] + self.tokens["output"]
+        if max_total_tokens is not None and used >= max_total_tokens:
+            return f"--max-total-tokens {max_total_tokens} is reached ({used} used)"
+        return ""
 
     def now(self, limiter: Limiter) -> Progress:
         return Progress(
@@ -90,6 +104,7 @@ class Loop:
         self._todo = log.missing()
         self._tasks: list[asyncio.Task[None]] = []
         self.interrupted = False
+        self.capped = ""  # why a budget ended the run
 
     def stop(self) -> None:
         """Ask nothing more; called again, give up what is in flight."""
@@ -123,6 +138,11 @@ class Loop:
 
     async def _work(self) -> None:
         for position in self._todo:
+            self.capped = self.capped or self._tally.over(
+                self._job.settings.max_cost, self._job.settings.max_total_tokens
+            )
+            if self.capped:
+                return  # what the other workers have in flight is paid for: they finish it
             case, sample = self._job.plan.at(position)
             try:
                 attempt = await self._attempt(case, sample)
@@ -142,10 +162,10 @@ class Loop:
         successes = self._tally.successes
         manifest = self._job.taskset.manifest
         try:
-            completion = await self._asker.ask(request)
+            completion = await self._ask(request)
             attempt, answer = attempts.judged(case, sample, sha256, (completion, None), manifest)
             if attempt.verdict == "unparseable" and self._job.settings.repair:
-                repair = await self._asker.ask(repair_request(request, completion, answer))
+                repair = await self._ask(repair_request(request, completion, answer))
                 attempt, _ = attempts.judged(case, sample, sha256, (completion, repair), manifest)
         except (TransientError, RequestError) as error:
             self._failed(error, successes)
@@ -153,6 +173,12 @@ class Loop:
         self._tally.streak = 0
         self._tally.successes += 1
         return attempt
+
+    async def _ask(self, request: Request) -> Completion:
+        """One question with what its answer cost."""
+        completion = await self._asker.ask(request)
+        tariff = self._job.tariff
+        return completion if tariff is None else replace(completion, cost_usd=tariff.cost(completion.usage))
 
     def _failed(self, error: TransientError | RequestError, successes_before: int) -> None:
         """Decide whether this failure ends the run: a dead server, or too many failures in a row."""

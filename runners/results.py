@@ -168,6 +168,14 @@ def read_attempts(path: Path) -> Iterator[Attempt]:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
 
 
+def count_finished(path: Path) -> int:
+    """How many attempts of a file need not be made again, by what they say; 0 where there is no file."""
+    if not path.exists():
+        return 0
+    last = {(attempt.case, attempt.sample): attempt.verdict != "failed" for attempt in read_attempts(path)}
+    return sum(last.values())
+
+
 def read_object(path: Path) -> dict[str, Json]:
     """A JSON object file. Raises InputError where it is missing or malformed."""
     data = codec.read_json(path)

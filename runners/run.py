@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from exe.errors import InputError, StorageError, UsageError
+from exe.errors import IncompleteError, InputError, StorageError, UsageError
 from exe.records import Json
 from exe.taskset import TaskSet
 from runners import environment, results
@@ -93,7 +93,7 @@ def run_folder(out_dir: Path, job: Job) -> Path:
 def _record_run(folder: Path, job: Job) -> None:
     """Write run.json, or add this environment to the one that is there."""
     path = folder / results.RUN
-    here = environment.describe()
+    here = {**environment.describe(), "prices": job.tariff.settings if job.tariff is not None else None}
     known: list[Json] = []
     if path.exists():
         found = results.read_object(path)
@@ -116,6 +116,11 @@ async def _session(job: Job, folder: Path, progress: Callable[[Progress], None])
             await loop.drive()
         if loop.interrupted:
             raise KeyboardInterrupt
+        if loop.capped and log.count_missing():
+            raise IncompleteError(
+                f"{loop.capped}: {len(job.plan) - log.count_missing()} of {len(job.plan)} attempts are done; "
+                "the same command with a higher cap resumes"
+            )
         log.finish()
     finally:
         try:

@@ -23,7 +23,7 @@ class Bar:
         self._quiet = quiet
         self._bar: Any = None
         self._shown: int | None = None  # the count of the last plain line
-        self._last = time.monotonic()
+        self._last = self._started = time.monotonic()
         if quiet:
             return
         if sys.stderr.isatty():
@@ -72,8 +72,15 @@ class Bar:
     def _line(self) -> None:
         self._last, self._shown = time.monotonic(), self._count
         of = f"/{self._total}" if self._total is not None else ""
-        note = f", {self._note}" if self._note else ""
+        note = self._pace() + (f", {self._note}" if self._note else "")
         print(f"{self._what}: {self._count}{of} {self._unit}{note}", file=sys.stderr, flush=True)
+
+    def _pace(self) -> str:
+        """How fast it goes and how long it will take, once that can be told."""
+        rate = self._count / max(time.monotonic() - self._started, 1e-9)
+        if not self._count or self._total is None or self._count >= self._total:
+            return ""
+        return f", {rate:.3g}/s, {(self._total - self._count) / rate / 60:.1f} minutes left"
 
 
 class BuildProgress:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import math
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,8 +20,11 @@ from exe.cli import options, tables
 from exe.cli.progress import Bar
 from exe.errors import IncompleteError, UsageError
 from exe.taskset import TaskSet
-from runners.models import Context, check_form, open_model
-from runners.run import Progress, RunSettings, RunSummary, run
+from runners import prices, results
+from runners.estimate import Estimate, estimate
+from runners.job import prepare
+from runners.models import Context, Model, check_form, open_model
+from runners.run import Progress, RunSettings, RunSummary, run, run_folder
 
 EMBEDDED = "local"
 MAX_SAMPLES = 10_000
@@ -35,6 +41,23 @@ class Where:
     tasks: Path
     results: Path
     quiet: bool
+
+
+def _temperature(_context: click.Context, _option: click.Parameter, value: str) -> float | None:
+    """A number from 0, or None for "none": send none."""
+    if value.strip() == "none":
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not (0 <= number < math.inf):
+        raise click.BadParameter(f"{value} is neither a number from 0 nor `none`")
+    return number
+
+
+def _price(_context: click.Context, _option: click.Parameter, value: str | None) -> prices.Given | None:
+    return None if value is None else prices.parse_price(value)
 
 
 @click.command()
@@ -68,11 +91,16 @@ class Where:
 @click.option("--examples/--no-examples", default=None, help="Worked examples in the prompt (small models need them).")
 @click.option(
     "--temperature",
-    type=options.Finite(min=0),
-    default=0.0,
+    default="0",
+    metavar="NUMBER|none",
+    callback=_temperature,
     show_default=True,
-    help="Sampling temperature; 0 is greedy.",
+    help="Sampling temperature; 0 is greedy, `none` sends none (some reasoning models take none).",
 )
+@click.option("--top-p", type=options.Finite(min=0, max=1), default=None, help="Nucleus sampling.")
+@click.option("--effort", default=None, metavar="WORD", help="Reasoning effort, in the provider's words.")
+@click.option("--system", default=None, metavar="TEXT", help="A system prompt before the question.")
+@click.option("--stop", multiple=True, metavar="TEXT", help="Ends an answer; may be given again.")
 @click.option("--max-tokens", type=click.IntRange(min=1), default=None, help="Tokens an answer may have.")
 @click.option(
     "--repair", type=click.IntRange(0, 1), default=1, show_default=True, help="Extra replies with the parse error."
@@ -85,6 +113,21 @@ class Where:
     help="Draws the sample of --limit, and is sent along where answers are sampled.",
 )
 @click.option("--concurrency", type=click.IntRange(min=1), default=None, help="Requests in flight, at most.")
+@click.option("--max-cost", type=options.Finite(min=0), default=None, metavar="USD", help="Ask no more from here on.")
+@click.option(
+    "--max-total-tokens",
+    type=click.IntRange(min=1),
+    default=None,
+    help="Ask no more once so many tokens went in and out.",
+)
+@click.option(
+    "--price",
+    default=None,
+    callback=_price,
+    metavar="IN,OUT[,CACHED]",
+    help="US dollars a million tokens, in place of the listed prices.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be asked and what it may cost; ask nothing.")
 @click.option("--timeout", type=options.Finite(min=1), default=600.0, show_default=True, help="Seconds a request.")
 @click.option("--out", default=str(options.RESULTS), show_default=True, metavar="DIR", help="Where results go.")
 @options.workers_option
@@ -100,6 +143,7 @@ def command(
     kinds: str,
     concurrency: int | None,
     timeout: float,
+    dry_run: bool,
     out: str,
     workers: int,
     unsafe: bool,
@@ -148,6 +192,8 @@ def command(
             click.echo(build_verb.summary(where.tasks, manifest))
     tasks = taskset.read_set(where.tasks)
     specs = tuple(dict.fromkeys(models)) or (EMBEDDED, "baseline:echo")
+    if dry_run:
+        return _dry_run(specs, tasks, settings, where, timeout, as_json=as_json)
     summaries = [(spec, _measure(spec, tasks, settings, where, timeout)) for spec in specs]
     for spec, summary in summaries:
         if as_json:
@@ -185,16 +231,58 @@ def whole_numbers(text: str) -> tuple[int, ...]:
     return found
 
 
+def _dry_run(
+    specs: tuple[str, ...], tasks: TaskSet, settings: RunSettings, where: Where, timeout: float, *, as_json: bool
+) -> int:
+    """What each model would be asked; nothing is asked or written."""
+    for spec in specs:
+        model = _open(spec, tasks, timeout, lambda _text: None)
+        try:
+            job = prepare(model, tasks, settings)
+            folder = run_folder(where.results, job)
+            found = estimate(job, len(job.plan) - results.count_finished(folder / results.ATTEMPTS))
+        finally:
+            asyncio.run(model.aclose())
+        click.echo(
+            json.dumps({"model": spec, "run": str(folder), **asdict(found)})
+            if as_json
+            else f"{spec}: {forecast(found)}"
+        )
+    return 0
+
+
+def forecast(found: Estimate) -> str:
+    """An estimate in one line."""
+    parts = [f"{found.requests:,} questions", f"about {found.input_tokens:,} tokens in"]
+    parts += [] if found.output_tokens is None else [f"at most {found.output_tokens:,} out"]
+    if found.input_usd is None:
+        parts.append("price unknown (--price states one)")
+    elif found.most_usd is None:
+        parts.append(f"${found.input_usd:.4f} for the questions")
+    else:
+        parts.append(f"${found.input_usd:.4f} for the questions, ${found.most_usd:.4f} at most with the answers")
+    return ", ".join(parts)
+
+
+def _open(spec: str, tasks: TaskSet, timeout: float, notify: Callable[[str], None]) -> Model:
+    known = tasks.known()
+    return open_model(
+        spec, Context(cases=known, answer_format=tasks.manifest.answer_format, timeout=timeout, notify=notify)
+    )
+
+
 def _measure(spec: str, tasks: TaskSet, settings: RunSettings, where: Where, timeout: float) -> RunSummary:
-    """One model: opens it, runs it behind a bar, closes it."""
+    """One model: opens it, says what is ahead, runs it behind a bar, closes it."""
 
     def say(text: str) -> None:
         if not where.quiet:
             click.echo(text, err=True)
 
-    model = open_model(
-        spec, Context(cases=tasks.known(), answer_format=tasks.manifest.answer_format, timeout=timeout, notify=say)
-    )
+    model = _open(spec, tasks, timeout, say)
+    if model.traits.remote:
+        job = prepare(model, tasks, settings)
+        done = results.count_finished(run_folder(where.results, job) / results.ATTEMPTS)
+        say(f"{spec}: {forecast(estimate(job, len(job.plan) - done))}")
     with closing(Bar(spec, None, unit="cases", quiet=where.quiet)) as bar:
         done = 0
 

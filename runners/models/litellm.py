@@ -29,10 +29,10 @@ class LitellmModel:
         self._base_url = checked_url(base_url, "the provider's variable") if base_url else None
         try:
             _, self._provider, _, _ = self._sdk.get_llm_provider(model, api_base=self._base_url)
-        except self._sdk.exceptions.BadRequestError:
+        except self._sdk.exceptions.BadRequestError as error:
             raise UsageError(
                 f"litellm:{model}: litellm knows no such provider; write litellm:PROVIDER/NAME, as in litellm:mistral/NAME"
-            ) from None
+            ) from error
         self._known = frozenset(self._sdk.get_supported_openai_params(model=model) or ())
         sdk = load_sdk("openai", "litellm", "the OpenAI SDK")  # whose error classes litellm's derive from
         where = f"{model} at {self._base_url}" if self._base_url else model

@@ -15,6 +15,9 @@ from runners.models.base import Overloaded, Unreachable
 from tests.support.chat_server import Reply, chat_server, closed_port, error_body
 from tests.support.questions import ask, question
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Items? .* on TypedDict:UserWarning"
+)  # of litellm's own types, when first used
 KEY = "sk-test-0123456789abcdefghij"
 
 
