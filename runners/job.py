@@ -10,7 +10,7 @@ from exe.taskset import TaskSet
 from runners import prices, prompt, results
 from runners.asking import RetryPolicy
 from runners.models.base import Model, Request
-from runners.results import Plan
+from runners.results import Plan, Shard
 from runners.sampling import limited, selected
 from runners.score import pass_at_k
 
@@ -45,9 +45,10 @@ class RunSettings:
     price: prices.Given | None = None  # in place of the listed prices
     max_cost: float | None = None  # US dollars for the whole run, earlier sessions included
     max_total_tokens: int | None = None  # input and output tokens of the whole run
+    shard: Shard | None = None  # the part of the cases that this process asks
 
 
-_NO_PART = frozenset({"ks", "concurrency", "policy", "price", "max_cost", "max_total_tokens"})
+_NO_PART = frozenset({"ks", "concurrency", "policy", "price", "max_cost", "max_total_tokens", "shard"})
 """The settings that are no part of a run's identity."""
 
 
@@ -147,5 +148,10 @@ def prepare(model: Model, taskset: TaskSet, settings: RunSettings) -> Job:
         "judge": None,
         "planned": {"cases": len(cases), "samples": filled.samples, "of": len(taskset.cases)},
     }
+    if filled.shard is not None:
+        identity["shard"] = {"number": filled.shard.number, "of": filled.shard.of}
+        cases = filled.shard.part(cases)
+        if not cases:
+            raise UsageError(f"--shard {filled.shard}: there are fewer cases than shards")
     plan = Plan(cases=cases, samples=filled.samples)
     return Job(model=model, taskset=taskset, settings=filled, plan=plan, identity=identity, tariff=tariff)

@@ -35,6 +35,21 @@ def slug(text: str, sha256: str) -> str:
     return f"{kept or 'x'}-{sha256[:8]}"
 
 
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Part `number` (from 1) of `of`: every `of`-th case, so that all shards are alike in size and kind."""
+
+    number: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+    def part(self, cases: tuple[Case, ...]) -> tuple[Case, ...]:
+        """The cases of this shard, in order."""
+        return cases[self.number - 1 :: self.of]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """The attempts of a run, fixed before the first is made: position = case index × samples + sample."""
@@ -184,6 +199,17 @@ def read_object(path: Path) -> dict[str, Json]:
     return data
 
 
+def whole_folder(folder: Path) -> Path:
+    """The folder of the run that the run in `folder` is a shard of."""
+    return folder.with_name(re.sub(r"-shard-[0-9]+-of-[0-9]+$", "", folder.name))
+
+
+def shard_of(described: dict[str, Json]) -> Shard | None:
+    """The shard that the run of a run.json is, None for a whole run."""
+    part = described.get("shard")
+    return None if part is None else Shard(part["number"], part["of"])
+
+
 def _count(value: Json) -> bool:
     return type(value) is int and value >= 0
 
@@ -220,6 +246,11 @@ def read_run(folder: Path) -> dict[str, Json]:
             raise InputError(f"{path} is not the description of a run: '{outer}.{inner}' is missing")
         if not fits(part[inner]):
             raise InputError(f"{path} is not the description of a run: '{outer}.{inner}' is not {wanted}")
+    part = data.get("shard", {"number": 1, "of": 1})
+    if not isinstance(part, dict) or not all(_count(part.get(name)) for name in ("number", "of")):
+        raise InputError(f"{path} is not the description of a run: 'shard' is not two whole numbers")
+    if not 1 <= part["number"] <= part["of"]:
+        raise InputError(f"{path} is not the description of a run: there is no shard {part['number']}/{part['of']}")
     return data
 
 

@@ -77,16 +77,18 @@ def run(
 
 
 def run_folder(out_dir: Path, job: Job) -> Path:
-    """`<set>/<model>/<run>` below `out_dir`, each a slug whose hash tells what the words leave out."""
+    """`<set>/<model>/<run>` below `out_dir`, each a slug whose hash tells what the words leave out; a shard says which it is."""
     settings = job.settings
     words = [settings.style, f"n{settings.samples}"]
     words += [f"limit{settings.limit}"] if settings.limit is not None else []
     words += [f"t{settings.temperature:g}"] if settings.temperature is not None else []
+    whole = {name: value for name, value in job.identity.items() if name != "shard"}
+    name = results.slug("-".join(words), results.digest(whole))
     return (
         out_dir
         / results.slug(job.taskset.name, job.taskset.sha256)
         / results.slug(job.model.name, results.digest(job.model.settings))
-        / results.slug("-".join(words), results.digest(job.identity))
+        / (name if settings.shard is None else f"{name}-shard-{settings.shard.number}-of-{settings.shard.of}")
     )
 
 

@@ -79,7 +79,9 @@ def planned(described: dict[str, Json], taskset: TaskSet, folder: Path) -> tuple
         raise InputError(
             f"{folder} is a run on another version of the set {taskset.name}; give the set it was made with"
         )
-    return limited(selected(taskset.cases, taskset.programs, kinds, max_source), limit, seed), samples
+    cases = limited(selected(taskset.cases, taskset.programs, kinds, max_source), limit, seed)
+    shard = results.shard_of(described)
+    return cases if shard is None else shard.part(cases), samples
 
 
 class _Spent:

@@ -25,6 +25,7 @@ VERBS: tuple[tuple[str, str, str], ...] = (
     ("build", "exe.cli.build", "Make a task set from packages."),
     ("run", "exe.cli.run", "Measure models on a task set."),
     ("score", "exe.cli.score", "Score finished attempts again, without asking a model."),
+    ("merge", "exe.cli.merge", "Join the shards of runs."),
     ("leaderboard", "exe.cli.leaderboard", "Rank the runs below a folder."),
     ("show", "exe.cli.show", "Show a set, a program or a case."),
     ("verify", "exe.cli.verify", "Compare programs with the functions they were made from."),

@@ -28,6 +28,7 @@ from runners.run import Progress, RunSettings, RunSummary, run, run_folder
 
 EMBEDDED = "local"
 MAX_SAMPLES = 10_000
+MAX_SHARDS = 100_000
 FIRST_LIMIT = 100
 FIRST_SOURCE = 500
 FIRST_TOKENS = 64
@@ -58,6 +59,15 @@ def _temperature(_context: click.Context, _option: click.Parameter, value: str) 
 
 def _price(_context: click.Context, _option: click.Parameter, value: str | None) -> prices.Given | None:
     return None if value is None else prices.parse_price(value)
+
+
+def _shard(_context: click.Context, _option: click.Parameter, value: str | None) -> results.Shard | None:
+    if value is None:
+        return None
+    number, _, of = value.partition("/")
+    if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of) <= MAX_SHARDS):
+        raise click.BadParameter(f"{value}: expected a part and how many there are, such as 2/8")
+    return results.Shard(int(number), int(of))
 
 
 @click.command()
@@ -126,6 +136,13 @@ def _price(_context: click.Context, _option: click.Parameter, value: str | None)
     callback=_price,
     metavar="IN,OUT[,CACHED]",
     help="US dollars a million tokens, in place of the listed prices.",
+)
+@click.option(
+    "--shard",
+    default=None,
+    metavar="I/N",
+    callback=_shard,
+    help="Ask part I of N of the cases; `exe merge` joins them.",
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be asked and what it may cost; ask nothing.")
 @click.option("--timeout", type=options.Finite(min=1), default=600.0, show_default=True, help="Seconds a request.")

@@ -68,7 +68,7 @@ def leaderboard(roots: Sequence[Path]) -> tuple[Row, ...]:
     lists the runs where a model has several on one set: which of them counts is not ours to choose.
     """
     folders = sorted({folder.resolve(): folder for root in roots for folder in run_folders(root)}.values())
-    described = [(folder, results.read_run(folder)) for folder in folders]
+    described = [(folder, run) for folder in folders if _is_whole(folder, run := results.read_run(folder))]
     _refuse_doubles(described)
     by_set: dict[str, list[Row]] = defaultdict(list)
     for folder, run in described:
@@ -76,6 +76,15 @@ def leaderboard(roots: Sequence[Path]) -> tuple[Row, ...]:
         by_set[row.set_sha256].append(row)
     groups = sorted(by_set.values(), key=lambda rows: (rows[0].set, rows[0].set_sha256))
     return tuple(row for rows in groups for row in ranked(rows))
+
+
+def _is_whole(folder: Path, run: dict[str, Json]) -> bool:
+    """Whether the run is no shard. Raises InputError for a shard that has not been merged: its score is of a part."""
+    if results.shard_of(run) is None:
+        return True
+    if not (results.whole_folder(folder) / results.RUN).exists():
+        raise InputError(f"{folder} is a shard of a run; join the shards with `exe merge` first")
+    return False
 
 
 def run_folders(root: Path) -> list[Path]:
