@@ -14,9 +14,10 @@ from pathlib import Path
 from exe import certify, codec, inputs, screen
 from exe.analysis import Function, Project, functions, metrics, read_project, signatures
 from exe.errors import ExeError
-from exe.inline import Block, Limits, inline
+from exe.inline import Block, Inlined, Limits, inline
 from exe.inputs.validators import trial
 from exe.records import Candidate, Case, Job, Json, Origin, Outcome, Package, Program, Rejection
+from exe.screen import Suspect
 
 INTERNAL_ERROR = "internal-error"
 
@@ -109,20 +110,34 @@ def one(project: Project, package: Package, function: Function, chain: Chain, fi
     candidate = signatures.candidate(project, function, package, why_not=screen.why_not_function)
     if isinstance(candidate, Rejection):
         return _rejected(subject, candidate)
-    program = to_program(project, candidate, chain)
-    if isinstance(program, Rejection):
-        return _rejected(subject, program)
+    inlined = inline(project, candidate, limits=Limits(characters=chain.max_source), whole_class=chain.whole_class)
+    if isinstance(inlined, Rejection):
+        return _rejected(subject, inlined)
+    program = to_program(inlined, candidate)
     impure = screen.purity(program.source, program.entry)
     if impure is not None:
         return _rejected(subject, replace(impure, subject=subject))
-    return _with_cases(subject, program, chain, first, second)
+    try:
+        armed = screen.armed(program.source, program.entry, suspects(inlined, program.source))
+    except screen.Untrappable as error:
+        detail = f"no trap can be put before {error}"
+        return _rejected(subject, Rejection(subject=subject, stage="screen", reason="untrappable", detail=detail))
+    return _with_cases(subject, program, armed, chain, first, second)
 
 
-def to_program(project: Project, candidate: Candidate, chain: Chain) -> Program | Rejection:
-    """Inlines a candidate and describes the result, all but its static metrics: most programs never need them."""
-    inlined = inline(project, candidate, limits=Limits(characters=chain.max_source), whole_class=chain.whole_class)
-    if isinstance(inlined, Rejection):
-        return inlined
+def suspects(inlined: Inlined, source: str) -> list[Suspect]:
+    """The hazards of an inlined program by the lines of their blocks in the source that became of it."""
+    if not inlined.hazards:
+        return []
+    starts = [*map(int, _places(source, inlined.blocks)), source.count("\n") + 2]
+    return [
+        Suspect(reason=one.reason, first=starts[block], last=starts[block + 1] - 1, piece=one.key, name=one.at)
+        for block, one in inlined.hazards
+    ]
+
+
+def to_program(inlined: Inlined, candidate: Candidate) -> Program:
+    """Describes what was inlined for a candidate, all but its static metrics: most programs never need them."""
     package = candidate.package
     types = inputs.candidate_types(candidate)
     bound = {origin: inlined.names[origin] for origin in candidate.origins}
@@ -166,9 +181,14 @@ def _places(source: str, blocks: Sequence[Block]) -> dict[str, str]:
     return found
 
 
-def _with_cases(subject: str, program: Program, chain: Chain, first: Execute, second: Execute) -> Yield:
-    """Inputs, ground truth and the validators for one program; the validators speak last, on what is certified."""
-    generated = inputs.generate(program, seed=chain.seed, count=chain.cases, execute=first)
+def _with_cases(subject: str, program: Program, armed: str, chain: Chain, first: Execute, second: Execute) -> Yield:
+    """Inputs, ground truth and the validators for one program; the validators speak last, on what is certified.
+
+    Inputs are made with the `armed` program, and each that is chosen runs in it by itself before it is certified.
+    """
+    generated = inputs.generate(program, seed=chain.seed, count=chain.cases, execute=_Instead(first, program, armed))
+    if armed != program.source:
+        generated = _unsprung(program, armed, generated, first)
     found = Yield(
         subject=subject, rejections=[replace(rejection, subject=subject) for rejection in generated.rejections]
     )
@@ -176,7 +196,7 @@ def _with_cases(subject: str, program: Program, chain: Chain, first: Execute, se
         return found
     clock = _Clock(first)
     certified: dict[str, Case] = {}
-    for item in certify.certify(program, generated.calls, clock, second):
+    for item in certify.certify(program, generated.calls, clock, _Instead(second, program, armed)):
         if isinstance(item, Case):
             certified[item.call] = item
         else:
@@ -199,6 +219,32 @@ def _with_cases(subject: str, program: Program, chain: Chain, first: Execute, se
 def _outcome(case: Case) -> Outcome:
     """A certified case as the validators see it."""
     return Outcome(status="error" if "error" in case.expected else "value", plain=case.expected, typed=case.typed)
+
+
+def _unsprung(program: Program, armed: str, generated: inputs.Generated, execute: Execute) -> inputs.Generated:
+    """The calls that come to no trap in a process of their own; what others left behind may have kept them from it."""
+    if not generated.calls:
+        return generated
+    (outcomes,) = execute([Job(source=armed, calls=tuple(call.call for call in generated.calls))])
+    kept, rejections = [], list(generated.rejections)
+    for call, outcome in zip(generated.calls, outcomes, strict=True):
+        if outcome.status == "impure":
+            rejections.append(
+                Rejection(subject=program.id, stage="execute", reason="impure", detail=f"{call.call}: {outcome.detail}")
+            )
+        else:
+            kept.append(call)
+    return inputs.Generated(kept, rejections)
+
+
+class _Instead:
+    """Passes jobs on with the armed text in place of the program's."""
+
+    def __init__(self, execute: Execute, program: Program, armed: str) -> None:
+        self._execute, self._source, self._armed = execute, program.source, armed
+
+    def __call__(self, jobs: Iterable[Job]) -> Iterator[tuple[Outcome, ...]]:
+        return self._execute(replace(job, source=self._armed) if job.source == self._source else job for job in jobs)
 
 
 class _Clock:

@@ -7,14 +7,18 @@ import itertools
 import sys
 import types
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from exe.analysis import Project, read_project
+from exe.chain import suspects
 from exe.inline import Inlined, inline
 from exe.records import Candidate, Package, Rejection, Type
+from exe.screen import armed
+from exe.screen.traps import EVENT
 
 _numbers = itertools.count()
 
@@ -120,6 +124,39 @@ def loaded(source: str) -> Iterator[dict[str, Any]]:
     finally:
         for other in [key for key, value in sys.modules.items() if value is module]:
             del sys.modules[other]  # a program may register itself under the names of its modules as well
+
+
+class Sprung(BaseException):
+    """A trap was come to; no `except Exception` of a program stops it."""
+
+
+_sprung: list[str] = []
+
+
+def _listen(event: str, _arguments: tuple[Any, ...]) -> None:
+    if event.startswith(EVENT):
+        _sprung.append(event.removeprefix(EVENT))
+        raise Sprung(event)
+
+
+@cache
+def _listening() -> None:
+    sys.addaudithook(_listen)  # stays for the life of the process, and hears nothing else
+
+
+def sprung(result: Inlined, use: Callable[[dict[str, Any]], object]) -> list[str]:
+    """The reasons of the traps that loading the armed program, or then using its namespace, comes to."""
+    text = armed(result.source, result.entry, suspects(result, result.source))
+    _sprung.clear()
+    if text == result.source:
+        return []
+    _listening()
+    try:
+        with loaded(text) as namespace:
+            use(namespace)
+    except Sprung:
+        pass  # it has been noted
+    return list(_sprung)
 
 
 def compare(root: Path, package: Package, target: str, arguments: str) -> Inlined:

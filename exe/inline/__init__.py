@@ -1,6 +1,6 @@
 """From a function to one self-contained program: slice, order, merge."""
 
 from exe.inline.assemble import inline
-from exe.inline.result import REASONS, Block, Inlined, Limits
+from exe.inline.result import REASONS, Block, Hazard, Inlined, Limits
 
-__all__ = ["REASONS", "Block", "Inlined", "Limits", "inline"]
+__all__ = ["REASONS", "Block", "Hazard", "Inlined", "Limits", "inline"]

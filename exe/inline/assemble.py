@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from exe.analysis.project import Project
@@ -10,7 +10,6 @@ from exe.analysis.targets import Slot
 from exe.analysis.units import Unit
 from exe.inline.atonce import binding, needed_at_once
 from exe.inline.check import check
-from exe.inline.dynamic import refuse_reached
 from exe.inline.merge import Merged, merge
 from exe.inline.order import simulate
 from exe.inline.result import Inlined, Limits, Refused
@@ -73,28 +72,30 @@ def _inline(project: Project, candidate: Candidate, limits: Limits, whole_class:
     origins = [_origin(project, origin) for origin in candidate.origins]
     inner = [part for _, path in origins for part in path.split(".")]
     mentions = None if whole_class else (method, *inner)
-    slice_, merged = _made(project, entry, tuple(dict.fromkeys(slot for slot, _ in origins)), mentions, limits)
+    merged = _made(project, entry, tuple(dict.fromkeys(slot for slot, _ in origins)), mentions, limits)
     if len(merged.source) > limits.characters:
         raise Refused("too-large", f"{len(merged.source)} characters")
-    hazards = [one for reading in slice_.readings for one in reading.hazards]
-    check(merged.pieces, project.cache.setdefault("facts", {}), {one.name for one in hazards})
-    refuse_reached(merged.source, f"{merged.naming.emitted[entry]}.{method}".rstrip("."), hazards)
+    hazards = [(at, one) for at, reading in enumerate(merged.readings) for one in reading.hazards]
+    check(merged.pieces, project.cache.setdefault("facts", {}), {one.name for _, one in hazards})
+    for at, one in sorted(hazards, key=lambda found: (found[1].reason, found[1].detail)):
+        if one.key == candidate.qualname and merged.readings[at].unit.module.name == entry.module:
+            raise Refused(one.reason, one.detail)
     named = [*zip(candidate.origins, origins, strict=True)]
-    return _result(project, merged, entry, method, named)
+    return replace(_result(project, merged, entry, method, named), hazards=tuple(hazards))
 
 
 def _made(
     project: Project, entry: Slot, roots: tuple[Slot, ...], mentions: tuple[str, ...] | None, limits: Limits
-) -> tuple[Slice, Merged]:
-    """The slice and its text; methods of a class that is kept whole, asked for one after the other, have them in common."""
-    recent: dict[object, tuple[Slice, Merged]] = project.cache.setdefault("recent", {})
+) -> Merged:
+    """The slice as text; methods of a class that is kept whole, asked for one after the other, have them in common."""
+    recent: dict[object, Merged] = project.cache.setdefault("recent", {})
     key = (entry, roots, mentions, limits.statements)
     found = recent.pop(key, None)
     if found is None:
         slice_ = _slice(project, entry, roots, mentions)
         if len(slice_.readings) > limits.statements:
             raise Refused("too-large", f"{len(slice_.readings)} statements")
-        found = slice_, merge(slice_)
+        found = merge(slice_)
         if len(recent) == _RECENT:
             del recent[next(iter(recent))]
     recent[key] = found

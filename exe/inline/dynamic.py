@@ -1,9 +1,7 @@
-"""Dynamic code: uses that hide what a program reads, which of them do no harm, and which are ever reached.
+"""Dynamic code: uses that hide what a program reads, and which of them do no harm.
 
-What runs while the program loads is always reached. The body of a function or method is reached when the entry, or what
-runs at loading, may come to it by name: `exe.analysis.references` tells, with three cautions on top. A decorated
-function may have been handed to anyone; a class that derives from a class of the standard library is called back by
-it; and where names are asked for that only the run knows (`getattr(x, name)`), every method is reached.
+What runs while the program loads refuses it. What lies in a body that only a call runs is a Hazard: the program is made, and a call
+that comes to it is found out when it runs (`exe.screen.traps`).
 
 Harmless are: `importlib.import_module("x")` and `__import__("x")` with a name whose first part is literal and no package
 of the project (they do here what they did there); `exec` and `eval` with a namespace of their own; looking in `sys.modules` for a literal
@@ -14,18 +12,16 @@ stands in, here as there.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Final
 
 from exe.analysis import stdlib
 from exe.analysis.modules import FunctionNode
 from exe.analysis.project import Project
-from exe.analysis.references import Program, read_program
 from exe.analysis.scopes import Scope, Use
 from exe.analysis.targets import Builtin, Foreign, Target
 from exe.analysis.units import Unit
-from exe.inline.result import Refused
+from exe.inline.result import Hazard, Refused
 
 DYNAMIC_BUILTINS: Final = {
     "globals": "dynamic-namespace",
@@ -38,44 +34,6 @@ NAMESPACES: Final = ("vars", "locals", "dir")
 
 IMPORTERS: Final = frozenset({"importlib.import_module", "importlib.__import__", "builtins.__import__"})
 DYNAMIC_FOREIGN: Final = frozenset({*IMPORTERS, "importlib.reload", "sys.modules"})
-
-_BY_NAME: Final = frozenset(
-    {"builtins.getattr", "builtins.vars", "builtins.dir", "operator.attrgetter", "operator.methodcaller"}
-)
-_PLAIN_BASES: Final = ("typing.", "abc.", "enum.", "collections.abc.", "builtins.")
-_PLAIN_DECORATORS: Final = frozenset(
-    {
-        "property",
-        "staticmethod",
-        "classmethod",
-        "abstractmethod",
-        "cached_property",
-        "lru_cache",
-        "cache",
-        "contextmanager",
-        "wraps",
-        "override",
-        "final",
-        "overload",
-        "setter",
-        "getter",
-        "deleter",
-        "total_ordering",
-    }
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Hazard:
-    """A use that refuses the program if it is ever reached.
-
-    `key` names its piece as `references` does; `name` is the global that stays as written there, bound or not.
-    """
-
-    reason: str
-    detail: str
-    key: str
-    name: str = ""
 
 
 def hazard(project: Project, unit: Unit, use: Use, target: Target, used: int) -> Hazard | None:
@@ -91,7 +49,7 @@ def hazard(project: Project, unit: Unit, use: Use, target: Target, used: int) ->
     key = piece_key(use.scope)
     if key is None:
         raise Refused(reason, detail)
-    return Hazard(reason, detail, key)
+    return Hazard(reason, detail, key, at=use.name)
 
 
 def _dynamic_name(use: Use, target: Target, used: int) -> str | None:
@@ -198,72 +156,3 @@ def _fixed_key(project: Project, key: ast.expr) -> bool:
 
 def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
-
-
-# ---- reach ----------------------------------------------------------------------------------------------------------
-
-
-def refuse_reached(source: str, entry: str, hazards: Iterable[Hazard]) -> None:
-    """Raises Refused for the first hazard that the entry, or the loading of the program, may come to."""
-    listed = sorted(hazards, key=lambda one: (one.reason, one.detail))
-    if not listed:
-        return
-    program = read_program(source)
-    reached = program.reach(entry, *_roots(program))
-    asked: tuple[set[str], bool] | None = None
-    for one in listed:
-        owner, _, method = one.key.rpartition(".")
-        named = False
-        if one.key in program.pieces and one.key not in reached and owner in reached:
-            names, anything = asked = asked or _asked_by_name(program, reached)
-            named = anything or method in names
-        if one.key in reached or one.key not in program.pieces or named:
-            raise Refused(one.reason, one.detail)
-
-
-def _roots(program: Program) -> Iterator[str]:
-    """Pieces that run at loading, and functions that others may hold: decorated, or overriding the library's."""
-    yield from (key for key in program.pieces if key not in program.functions)
-    for statement, before in program.statements:
-        for node, _ in statement.names.definitions:
-            if isinstance(node, ast.ClassDef):
-                called_back = _called_back(node, program, before)
-                for child in node.body:
-                    if isinstance(child, FunctionNode) and (called_back or not _plain_decorators(child)):
-                        yield f"{node.name}.{child.name}"
-            elif not _plain_decorators(node):
-                yield node.name
-
-
-def _plain_decorators(node: FunctionNode) -> bool:
-    names = [decorator.func if isinstance(decorator, ast.Call) else decorator for decorator in node.decorator_list]
-    return all(
-        (isinstance(name, ast.Attribute) and name.attr in _PLAIN_DECORATORS)
-        or (isinstance(name, ast.Name) and name.id in _PLAIN_DECORATORS)
-        for name in names
-    )
-
-
-def _called_back(node: ast.ClassDef, program: Program, before: int) -> bool:
-    """Whether a base of the standard library may call what the class overrides; `before` its text stand so many lines."""
-    own = program.pieces.get(node.name)
-    lines = {base.lineno + before for base in node.bases}
-    targets = [one.target for one in own.references if one.line in lines] if own is not None else []
-    return any(not target.startswith(_PLAIN_BASES) for target in targets)
-
-
-def _asked_by_name(program: Program, reached: Iterable[str]) -> tuple[set[str], bool]:
-    """Literal names that code in reach asks for, and whether it asks for names that only the run knows."""
-    names: set[str] = set()
-    anything = False
-    for key in reached:
-        for reference in program.pieces[key].references:
-            if reference.target in _BY_NAME:
-                match reference.call:
-                    case ast.Call(args=[_, ast.Constant(value=str() as name), *_]):
-                        names.add(name)
-                    case ast.Call(args=[ast.Constant(value=str() as name)]):
-                        names.add(name.rpartition(".")[2])
-                    case _:
-                        anything = True
-    return names, anything

@@ -22,11 +22,12 @@ from exe.inline.writing import BLOCKS, UnitWriter, import_lines
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """A program's text, the pieces that it is joined from, those that stand in some module apart, and its names."""
+    """A program's text, the pieces that it is joined from, those that stand in some module apart, with the reading of each, and its names."""
 
     source: str
     pieces: tuple[str, ...]
     blocks: tuple[Block, ...]
+    readings: tuple[UnitReading, ...]
     naming: Naming
 
 
@@ -47,7 +48,7 @@ def merge(slice_: Slice) -> Merged:
     texts = ("\n".join(head), *(block.text for block in blocks))
     if _postponed(slice_):
         head.insert(0, "from __future__ import annotations\n")
-    return Merged(_join(head, pieces), texts, blocks, naming)
+    return Merged(_join(head, pieces), texts, blocks, tuple(reading for text, reading in pieces if text), naming)
 
 
 def _origin(reading: UnitReading) -> str:

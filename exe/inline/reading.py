@@ -13,12 +13,12 @@ from exe.analysis.project import Project
 from exe.analysis.scopes import ImportNode, Reading, Scope, Use
 from exe.analysis.targets import Builtin, Foreign, Missing, ModuleRef, Slot, Target
 from exe.analysis.units import IMPORT_ERRORS, WIDE_ERRORS, Unit, lookup_in
-from exe.inline.dynamic import Hazard, piece_key
+from exe.inline.dynamic import piece_key
 from exe.inline.modulenames import shows_module
 from exe.inline.namespaces import member_names
 from exe.inline.order import Timeline
 from exe.inline.quoted import quoted_uses
-from exe.inline.result import Refused
+from exe.inline.result import Hazard, Refused
 
 ANNOTATION_READERS: Final = frozenset(
     {
@@ -377,7 +377,8 @@ class Reader:
         if key is None:
             raise Refused(reason, detail)
         if not (isinstance(target, Foreign) and self.project.absent(target.module)):
-            reading.hazards[Hazard(reason, f"{detail} at {unit.module.name}:{node.lineno}", key)] = None
+            where = f"{detail} at {unit.module.name}:{node.lineno}"
+            reading.hazards[Hazard(reason, where, key, at="ModuleNotFoundError")] = None  # what is raised in its place
         return "fail"
 
     def _settle(self, reading: UnitReading) -> None:

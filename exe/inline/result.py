@@ -57,6 +57,21 @@ class Block:
     place: str
 
 
+@dataclass(frozen=True, slots=True)
+class Hazard:
+    """A use, in a body that only a call runs, that cannot be relied on to do here what it did in the package.
+
+    `key` is the function or method as written there ("f", "C.m"), `at` the name that marks the place in it, "" where none does.
+    `name` is a global that stays as written there, bound or not. `reason` is one of REASONS.
+    """
+
+    reason: str
+    detail: str
+    key: str
+    name: str = ""
+    at: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inlined:
     """A self-contained program.
@@ -64,7 +79,7 @@ class Inlined:
     `entry` is the expression that names the function in it. `names` maps "module:qualname" of everything emitted, and of
     the candidate's origins, to its name in the program; `provenance` maps emitted names back, to
     "dependency/module:qualname" for what comes from a locked dependency. `blocks` are the parts that stand in the source
-    one after the other, behind the imports.
+    one after the other, behind the imports. `hazards` stand in the block of that number.
     """
 
     source: str
@@ -72,3 +87,4 @@ class Inlined:
     names: Mapping[str, str]
     provenance: Mapping[str, str]
     blocks: tuple[Block, ...]
+    hazards: tuple[tuple[int, Hazard], ...] = ()

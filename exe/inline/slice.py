@@ -17,14 +17,14 @@ from exe.inline.annotations import Assumed, names_nothing
 from exe.inline.changes import chain_root
 from exe.inline.codecnames import asked
 from exe.inline.deadstores import dead_stores
-from exe.inline.dynamic import Hazard, hazard, piece_key
+from exe.inline.dynamic import hazard, piece_key
 from exe.inline.effects import Effects, effects_in, touched_by
 from exe.inline.members import Members, Part, unmangled
 from exe.inline.modulenames import looks_up, tells
 from exe.inline.namespaces import member_names
 from exe.inline.order import Timeline
 from exe.inline.reading import Reader, Resolved, UnitReading, there
-from exe.inline.result import Refused
+from exe.inline.result import Hazard, Refused
 
 _ROUNDS: Final = 5
 """How often the closure is taken anew: annotations turn out to be read, earlier definitions to be dead."""
@@ -465,7 +465,7 @@ class _Closure:
         key = piece_key(use.scope) if use.deferred else None
         if key is None:
             raise Refused(reason, detail)
-        reading.hazards[Hazard(reason, detail, key, use.name)] = None
+        reading.hazards[Hazard(reason, detail, key, use.name, use.name)] = None
 
     def _foreign(self, target: Foreign) -> None:
         self.foreign[target] = None

@@ -17,7 +17,7 @@ from typing import Any
 
 FORBIDDEN_PREFIXES = (
     "ctypes.", "socket.", "subprocess.", "os.", "pty.", "shutil.", "tempfile.", "glob.", "pathlib.", "sqlite3.",
-    "ftplib.", "http.client.", "imaplib.", "nntplib.", "poplib.", "smtplib.", "telnetlib.", "urllib.", "webbrowser.",
+    "ftplib.", "http.client.", "trap.", "imaplib.", "nntplib.", "poplib.", "smtplib.", "telnetlib.", "urllib.", "webbrowser.",
     "syslog.", "resource.", "fcntl.", "mmap.", "msvcrt.", "winreg.", "ensurepip.", "cpython.run_",
 )  # fmt: skip
 FORBIDDEN_EVENTS = frozenset({

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from .functions import RULES, Place, Rule, why_not, why_not_function
 from .programs import PURITY, Finding, PurityRule, findings, mutated_globals, purity
+from .traps import Suspect, Untrappable, armed
 
 __all__ = [
     "PURITY",
@@ -17,6 +18,9 @@ __all__ = [
     "Place",
     "PurityRule",
     "Rule",
+    "Suspect",
+    "Untrappable",
+    "armed",
     "findings",
     "mutated_globals",
     "purity",

@@ -19,12 +19,16 @@ _BY_NAME: Final = "builtins.getattr"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Something in reach of the entry that may make its outcome depend on the world. `piece` is where ("f", "C.m")."""
+    """Something in reach of the entry that may make its outcome depend on the world. `piece` is where ("f", "C.m").
+
+    `line` is 0 for a name that every module has. `deferred`: in the body of a function or method.
+    """
 
     rule: str
     detail: str
     line: int
     piece: str
+    deferred: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +52,12 @@ class PurityRule:
 
 
 def purity(source: str, entry: str, subject: str = "") -> Rejection | None:
-    """Why a program is not pure, as far as names tell: a Rejection of `subject` by the first finding; None if it may be."""
+    """Why a program is not pure, as far as names tell: a Rejection of `subject` by the first finding; None if it may be.
+
+    Findings in the entry itself and in what runs at loading count; those in the bodies of other functions are for the run to decide.
+    """
     try:
-        found = findings(source, entry)
+        found = [one for one in findings(source, entry) if one.piece == entry or not one.deferred]
     except SourceFault as fault:
         return Rejection(subject=subject, stage="screen", reason=fault.reason, detail=str(fault))
     if not found:
@@ -90,7 +97,11 @@ def _findings(program: Program, entry: str) -> tuple[Finding, ...]:
                 detail = rule.check(reference, where)
                 if detail is not None:
                     found[rule.name, detail, reference.line] = Finding(
-                        rule=rule.name, detail=detail, line=reference.line, piece=key
+                        rule=rule.name,
+                        detail=detail,
+                        line=reference.line,
+                        piece=key,
+                        deferred=key in program.functions,
                     )
     return tuple(sorted(found.values(), key=lambda f: (f.piece != entry, f.line, f.rule, f.detail)))
 

@@ -10,8 +10,8 @@ import pytest
 
 from exe import build, certify, chain, inputs, taskset
 from exe.analysis import functions, read_project, signatures
-from exe.chain import Chain
 from exe.cli.options import cache_folder
+from exe.inline import Inlined, inline
 from exe.inputs.encode import example_arguments
 from exe.inputs.mine import Example
 from exe.records import Call, Candidate, Case, Manifest, Package, Program
@@ -66,9 +66,9 @@ def inlined(package: Package, target: str) -> Program:
     (function,) = (one for one in functions(project) if f"{one.module.name}:{one.qualname}" == target)
     candidate = signatures.candidate(project, function, package, why_not=lambda _: None)
     assert isinstance(candidate, Candidate), candidate
-    program = chain.to_program(project, candidate, Chain())
-    assert isinstance(program, Program), program
-    return program
+    made = inline(project, candidate)
+    assert isinstance(made, Inlined), made
+    return chain.to_program(made, candidate)
 
 
 def certified(program: Program, rows: tuple[tuple[Any, ...], ...]) -> list[Case]:

@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from exe.analysis import functions, read_project, signatures
-from exe.chain import Chain, to_program
+from exe.chain import to_program
 from exe.cli.show import _with_places
+from exe.inline import Inlined, inline
 from exe.records import Candidate, Program
 from tests.inlining import write_package
 
@@ -46,9 +47,9 @@ def program(root: Path) -> Program:
     function = next(one for one in functions(project) if one.qualname == "total")
     candidate = signatures.candidate(project, function, package)
     assert isinstance(candidate, Candidate)
-    found = to_program(project, candidate, Chain())
-    assert isinstance(found, Program)
-    return found
+    made = inline(project, candidate)
+    assert isinstance(made, Inlined), made
+    return to_program(made, candidate)
 
 
 def test_places_of_blocks(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ from random import Random
 from typing import Any, Final
 
 from exe.analysis import Project, read_project
-from exe.inline import Inlined, inline
-from tests.inlining import candidate, imported, loaded, write_package
+from exe.inline import REASONS, Inlined, inline
+from tests.inlining import candidate, imported, loaded, sprung, write_package
 from tests.property.packages.packages import MAIN, Generated, generate
 
 CALLS: Final[tuple[Callable[[], tuple[Any, ...]], ...]] = (
@@ -145,6 +145,11 @@ class _Comparison:
             if result.reason not in HONEST:
                 self._differs(target, told, "a program", f"{result.reason}: {result.detail}")
             return None
+        if (reason := _come_to(result)) is not None:
+            self.tally.refused[f"{reason}: {told}"] += 1
+            if reason not in HONEST:
+                self._differs(target, told, "a program", f"a call comes to {reason}", result.source)
+            return None
         found = _run(lambda: loaded(result.source), result.entry)
         if found != expected:
             self._differs(target, told, str(expected), str(found), result.source)
@@ -155,6 +160,23 @@ class _Comparison:
 
     def _differs(self, target: str, feature: str, expected: str, found: str, source: str = "") -> None:
         self.tally.differences.append((self.seed, Difference(target, feature, expected, found, source)))
+
+
+def _come_to(result: Inlined) -> str | None:
+    """The reason of the first hazard that loading the program or one of the calls comes to."""
+    if not result.hazards:
+        return None
+
+    def use(namespace: dict[str, Any]) -> None:
+        for arguments in CALLS:
+            _outcome(namespace[result.entry], arguments())
+
+    with _library_state():
+        try:
+            found = sprung(result, use)
+        except Exception:  # noqa: BLE001 -- loading fails without a trap: the comparison will say so
+            return None
+    return next((reason for reason in found if reason in REASONS), None)
 
 
 def _shown_by(features: tuple[str, ...], outcomes: list[tuple[Any, ...]], *, together: bool) -> Iterator[str]:

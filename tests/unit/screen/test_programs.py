@@ -189,13 +189,15 @@ def test_the_entry_itself_is_judged_strictly() -> None:
 
 
 def test_the_rejection() -> None:
-    source = "import os\ndef g(a):\n    return os.getcwd()\ndef f(a):\n    return open(g(a))\n"
+    source = (
+        "import os\nHERE = os.getcwd()\ndef g(a):\n    return os.getcwd()\ndef f(a):\n    return open(g(a) + HERE)\n"
+    )
 
     rejection = purity(source, "f", "an id")
 
     assert rejection is not None
     assert (rejection.subject, rejection.stage, rejection.reason) == ("an id", "screen", "files")
-    assert rejection.detail == "open in f, line 5 (and 1 more)"
+    assert rejection.detail == "open in f, line 6 (and 1 more)"
     assert purity("def f(a):\n    return a + 1\n", "f") is None
 
 
