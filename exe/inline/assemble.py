@@ -75,13 +75,12 @@ def _inline(project: Project, candidate: Candidate, limits: Limits, whole_class:
     merged = _made(project, entry, tuple(dict.fromkeys(slot for slot, _ in origins)), mentions, limits)
     if len(merged.source) > limits.characters:
         raise Refused("too-large", f"{len(merged.source)} characters")
-    hazards = [(at, one) for at, reading in enumerate(merged.readings) for one in reading.hazards]
-    check(merged.pieces, project.cache.setdefault("facts", {}), {one.name for _, one in hazards})
-    for at, one in sorted(hazards, key=lambda found: (found[1].reason, found[1].detail)):
-        if one.key == candidate.qualname and merged.readings[at].unit.module.name == entry.module:
+    check(merged.pieces, project.cache.setdefault("facts", {}), {one.name for _, one in merged.hazards})
+    for _, one in sorted(merged.hazards, key=lambda found: (found[1].reason, found[1].detail)):
+        if (one.module, one.key) == (entry.module, candidate.qualname):
             raise Refused(one.reason, one.detail)
     named = [*zip(candidate.origins, origins, strict=True)]
-    return replace(_result(project, merged, entry, method, named), hazards=tuple(hazards))
+    return replace(_result(project, merged, entry, method, named), hazards=merged.hazards)
 
 
 def _made(

@@ -49,7 +49,7 @@ def hazard(project: Project, unit: Unit, use: Use, target: Target, used: int) ->
     key = piece_key(use.scope)
     if key is None:
         raise Refused(reason, detail)
-    return Hazard(reason, detail, key, at=use.name)
+    return Hazard(reason, detail, unit.module.name, key, at=use.name)
 
 
 def _dynamic_name(use: Use, target: Target, used: int) -> str | None:

@@ -28,11 +28,10 @@ from exe.analysis import static, stdlib
 from exe.analysis.modules import FunctionNode
 from exe.analysis.project import Project
 from exe.analysis.scopes import Use
-from exe.analysis.targets import Builtin, Foreign, ModuleRef, Slot, Target
+from exe.analysis.targets import Builtin, Foreign, Slot, Target
 from exe.analysis.units import Unit
 from exe.inline.changes import immediate
 from exe.inline.reading import LocalImport, Resolved, UnitReading
-from exe.inline.result import Refused
 
 _TYPING: Final = ("typing", "typing_extensions")
 
@@ -95,7 +94,6 @@ class Part:
     imports: list[LocalImport] = field(default_factory=list)
     mentions: frozenset[str] = frozenset()
     dynamic: bool = False
-    needs: dict[object, tuple[Slot | Foreign | ModuleRef, ...] | Refused] = field(default_factory=dict)
 
 
 @dataclass(eq=False)

@@ -11,24 +11,25 @@ from exe.analysis.stdlib import BUILTINS, load
 from exe.analysis.targets import Foreign, ModuleRef, Slot, Target
 from exe.inline.annotations import FIELD_MARKERS
 from exe.inline.atonce import binding, needed_at_once
+from exe.inline.effects import Effects
 from exe.inline.modulenames import looks_up, makes_classes, makes_classes_later
 from exe.inline.namespaces import filled, made, made_early
 from exe.inline.naming import ForeignName, Naming, assign_names
 from exe.inline.reading import UnitReading
-from exe.inline.result import Block, Refused
+from exe.inline.result import Block, Hazard, Refused
 from exe.inline.slice import Slice
 from exe.inline.writing import BLOCKS, UnitWriter, import_lines
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """A program's text, the pieces that it is joined from, those that stand in some module apart, with the reading of each, and its names."""
+    """A program's text, the pieces that it is joined from, those that stand in some module apart, its names, and the hazards by block."""
 
     source: str
     pieces: tuple[str, ...]
     blocks: tuple[Block, ...]
-    readings: tuple[UnitReading, ...]
     naming: Naming
+    hazards: tuple[tuple[int, Hazard], ...]
 
 
 def merge(slice_: Slice) -> Merged:
@@ -48,7 +49,9 @@ def merge(slice_: Slice) -> Merged:
     texts = ("\n".join(head), *(block.text for block in blocks))
     if _postponed(slice_):
         head.insert(0, "from __future__ import annotations\n")
-    return Merged(_join(head, pieces), texts, blocks, tuple(reading for text, reading in pieces if text), naming)
+    readings = [reading for text, reading in pieces if text]
+    hazards = tuple((at, one) for at, reading in enumerate(readings) for one in slice_.hazards.get(reading, ()))
+    return Merged(_join(head, pieces), texts, blocks, naming, hazards)
 
 
 def _origin(reading: UnitReading) -> str:
@@ -165,7 +168,12 @@ def _postponed(slice_: Slice) -> bool:
 
 def _works_by_annotation(reading: UnitReading, slice_: Slice) -> bool:
     """Whether evaluating annotations changes what others see, or a string marks the field of a dataclass."""
-    effects = slice_.slicer.effects
+    if reading.works_by_annotation is None:
+        reading.works_by_annotation = _evaluates(reading, slice_.slicer.effects)
+    return reading.works_by_annotation
+
+
+def _evaluates(reading: UnitReading, effects: Effects) -> bool:
     for use, found in reading.uses:
         target = found.target
         if use.reading not in (Reading.FUNCTION, Reading.BODY):

@@ -90,8 +90,9 @@ class UnitReading:
     dead_bodies: list[list[ast.stmt]] = field(default_factory=list)
     pinned: list[Slot] = field(default_factory=list)
     reads_annotations: bool = False
-    hazards: dict[Hazard, None] = field(default_factory=dict)
+    hazards: dict[Hazard, None] = field(default_factory=dict)  # of imports alone
     submodules: frozenset[tuple[str, str]] | None = None  # of the standard library, as merging asks once of a unit
+    works_by_annotation: bool | None = None  # as merging asks once of a unit
     summary: object = None  # what naming asks once of a unit
     texts: dict[tuple[str | None, ...], str] = field(default_factory=dict)  # by the names that occur in it
 
@@ -378,7 +379,9 @@ class Reader:
             raise Refused(reason, detail)
         if not (isinstance(target, Foreign) and self.project.absent(target.module)):
             where = f"{detail} at {unit.module.name}:{node.lineno}"
-            reading.hazards[Hazard(reason, where, key, at="ModuleNotFoundError")] = None  # what is raised in its place
+            reading.hazards[Hazard(reason, where, unit.module.name, key, at="ModuleNotFoundError")] = (
+                None  # what is raised in its place
+            )
         return "fail"
 
     def _settle(self, reading: UnitReading) -> None:

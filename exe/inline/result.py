@@ -57,16 +57,17 @@ class Block:
     place: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Hazard:
     """A use, in a body that only a call runs, that cannot be relied on to do here what it did in the package.
 
-    `key` is the function or method as written there ("f", "C.m"), `at` the name that marks the place in it, "" where none does.
+    `module` is where it was written, `key` the function or method as it is called there ("f", "C.m"), `at` the name that marks the place in it, "" where none does.
     `name` is a global that stays as written there, bound or not. `reason` is one of REASONS.
     """
 
     reason: str
     detail: str
+    module: str
     key: str
     name: str = ""
     at: str = ""

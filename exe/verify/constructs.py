@@ -10,7 +10,7 @@
 | renamed | a name that had to be given another, since two modules use it |
 | super | `super()` |
 | inheritance | a class with a base that is itself taken over |
-| metaclass | `metaclass=…`, or a class derived from `type` |
+| metaclass | `metaclass=…`, or a class derived from `type`, `ABCMeta` or `EnumMeta` |
 | abstract, protocol | a class derived from `ABC`, from `Protocol` |
 | dataclass, namedtuple, enum, typeddict, exception | such a class |
 | slots, property, descriptor | `__slots__`; `@property`; a class with `__get__` |
@@ -44,7 +44,7 @@ _BASES: Final = {
     "Protocol": "protocol",
     "NamedTuple": "namedtuple",
     "TypedDict": "typeddict",
-    "type": "metaclass",
+    **dict.fromkeys(("type", "ABCMeta", "EnumMeta", "EnumType"), "metaclass"),
     **dict.fromkeys(_ENUMS, "enum"),
     **dict.fromkeys(_BUILTIN_BASES, "builtin-subclass"),
 }

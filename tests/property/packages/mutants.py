@@ -11,7 +11,7 @@ from unittest.mock import PropertyMock, patch
 from exe.analysis.project import Project
 from exe.analysis.targets import Slot
 from exe.analysis.units import Unit
-from exe.inline import assemble, naming, order, reading, slice, writing
+from exe.inline import assemble, closure, naming, order, reading, slice, writing
 from exe.inline.order import Timeline, simulate
 from tests.property.packages.compare import check_seeds
 
@@ -100,7 +100,7 @@ MUTANTS: Final = (
     Mutant("slicer: what changes a table is dropped", slice, "touched_by", lambda *_: frozenset()),
     Mutant("slicer: changes through an alias are dropped", slice.Slicer, "_aliases", lambda _: [], 120),
     Mutant("slicer: a snapshot of a rebound global is live", reading.Reader, "_rebound", lambda *_: False),
-    Mutant("slicer: subclasses that nobody names are dropped", slice._Closure, "_subclasses", lambda _: None, 120),
+    Mutant("slicer: subclasses that nobody names are dropped", closure.Closure, "_subclasses", lambda _: None, 120),
     Mutant("merger: modules of classes are not told", slice.Slice, "shows_modules", PropertyMock(return_value=False)),
 )
 
