@@ -237,10 +237,13 @@ def walked(packages: Sequence[Package], count: int) -> tuple[float, float, int]:
 def resident(package: Package) -> float:
     """Memory (MB) that the process holds once it has read, screened, inlined and judged a package."""
     project, _, candidates = to_candidates(package)
+    result = None
     for one in candidates:
         result = inline(project, one)
         if not isinstance(result, Rejection):
             screen.purity(result.source, result.entry)
+    del result, project, candidates
+    gc.collect()  # as a build does behind each package
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 

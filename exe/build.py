@@ -263,6 +263,7 @@ def _package(package: Package, path: Path, settings: Chain) -> None:
         stream.write(json.dumps({"finished": package.name}) + "\n")
         stream.flush()
         os.fsync(stream.fileno())
+    gc.collect()  # a package's trees refer to each other in circles, and the thresholds would let the next one join them
 
 
 def _read_checkpoint(path: Path) -> tuple[list[dict[str, Json]], bool]:
