@@ -167,6 +167,9 @@ class Job:
     calls: tuple[str, ...]
     trace: bool = False  # also collect runtime metrics, in a run apart
     batch: bool = False
+    cover: bool = (
+        False  # also tell which branches each call takes, by probes in the program: fit to guide and to measure
+    )
 
 
 OutcomeStatus = Literal[
@@ -190,7 +193,7 @@ class Outcome:
     `plain` is `{"value": …}` or `{"error": {"code", "message"}}` as shown to models, `typed` its exact twin; both are
     None for the other statuses. `unstable` names text in the result that cannot be stable (an address, a temp path).
     `runtime` holds counts only, never times; `cpu_seconds` is kept out of every hash. `lines` are the lines of the
-    program's source that a traced run executed.
+    program's source that a traced run executed; `branches` are the outcomes of `exe.sandbox.branches.sites` that happened.
     """
 
     status: OutcomeStatus
@@ -201,6 +204,7 @@ class Outcome:
     mutates_arguments: bool | None = None
     runtime: dict[str, int] = field(default_factory=dict)
     lines: tuple[int, ...] = ()
+    branches: tuple[int, ...] = ()
     cpu_seconds: float | None = None
 
 

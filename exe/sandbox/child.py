@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
-from exe.sandbox import calls, recursion, tracing
+from exe.sandbox import branches, calls, recursion, tracing
 from exe.sandbox.tripwire import Tripwire
 from exe.values import Unrepresentable, encode, encode_error, unstable_text
 from exe.values import dumps as _dumps
@@ -48,6 +48,7 @@ class Task(NamedTuple):
     trace: bool
     instrumented: bytes | None
     result_bytes: int
+    cover: bool = False  # tell with each outcome which branches were taken (see `branches.py`)
 
 
 class Found(NamedTuple):
@@ -119,8 +120,14 @@ def run(task: Task, reporter: Reporter, tripwire: Tripwire, depth: recursion.Dep
             _exit(0)
         tripwire.arm(reporter.impure)
         first = True
+        seen = branches.Seen() if task.cover else None
+        names = {} if seen is None else seen.names()
         for call, parts in task.calls:
-            found = evaluate(code, call, parts, depth, task.result_bytes)
+            if seen is not None:
+                seen.numbers.clear()
+            found = evaluate(code, call, parts, depth, task.result_bytes, names)
+            if seen is not None:
+                found = Found(found.status, f'{found.members},"branches":{_dumps(sorted(seen.numbers))}')
             if found.status == "memory" and not first:
                 _exit(70)  # perhaps for what earlier calls left behind: to be tried again in a process of its own
             reporter.tell(found)
@@ -138,7 +145,10 @@ def compile_program(task: Task, reporter: Reporter) -> CodeType:
         code: CodeType = marshal.loads(task.code)
         return code
     try:
-        code = compile(task.source, SOURCE_NAME, "exec", dont_inherit=True)
+        if task.cover:
+            code = branches.instrument(task.source, SOURCE_NAME)
+        else:
+            code = compile(task.source, SOURCE_NAME, "exec", dont_inherit=True)
     except _UNREADABLE as error:
         unloadable = failure("unloadable", f"{type(error).__name__}: {error}")
         for _ in task.calls:
@@ -161,8 +171,10 @@ def instrument_program(task: Task, reporter: Reporter) -> CodeType:
     return code
 
 
-def evaluate(code: CodeType, call: str, parts: str | None, depth: recursion.Depth, result_bytes: int) -> Found:
-    """Load the program in a fresh module, evaluate the call, encode the result or the exception."""
+def evaluate(
+    code: CodeType, call: str, parts: str | None, depth: recursion.Depth, result_bytes: int, names: dict[str, Any]
+) -> Found:
+    """Load the program in a fresh module that has these names, evaluate the call, encode the result or the exception."""
     if parts is None and len(call) > calls.LONGEST:
         parts = calls.split(call)
     try:
@@ -172,6 +184,7 @@ def evaluate(code: CodeType, call: str, parts: str | None, depth: recursion.Dept
     module = ModuleType(MODULE)
     sys.modules[MODULE] = module
     namespace = module.__dict__
+    namespace.update(names)
     _set_digits(_DIGITS)
     depth.begin()
     try:

@@ -171,6 +171,10 @@ class Sandbox:
     def _accept(self, job: Job) -> _Work:
         if self._selector is None:
             raise SandboxError("the sandbox is closed: use it as a context manager")
+        if job.cover and job.trace:
+            raise ValueError(
+                "branches are probed in the run that decides the outcome, metrics counted in one without probes"
+            )
         if job.batch and job.trace:
             raise ValueError("a batch is not traced: what its calls leave behind would be counted")
         self._numbers += 1
@@ -243,6 +247,7 @@ class Sandbox:
             "calls": [(call, _parts(call)) for call in work.job.calls[len(work.done) :]],
             "trace": work.job.trace,
             "batch": work.job.batch,
+            "cover": work.job.cover,
         }
         if not worker.work:
             worker.base = len(work.done)

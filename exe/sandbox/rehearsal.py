@@ -82,7 +82,7 @@ def _perform(call: str, read: int, write: int) -> None:
     parts = calls.split(call)
     task = _task(call)
     code = child.compile_program(task, reporter)
-    reporter.tell(child.evaluate(code, call, parts, recursion.Depth(1000, below=1), task.result_bytes))
+    reporter.tell(child.evaluate(code, call, parts, recursion.Depth(1000, below=1), task.result_bytes, {}))
     stream = supervise.Stream(reporter.nonce, 1)
     stream.feed(os.read(read, 1 << 16))
     assert stream.complete

@@ -43,6 +43,9 @@ def _outcome(body: dict[str, Any], cpu: float) -> Outcome:
     for form in (plain, typed):
         if not isinstance(form, dict) or set(form) != {status}:
             raise ValueError(f"a {status} without its form")
+    taken = body.get("branches", [])
+    if not isinstance(taken, list) or not all(type(number) is int for number in taken):
+        raise ValueError("branches are no list of numbers")
     mutates, unstable = body.get("mutates_arguments"), body.get("unstable")
     if not (mutates is None or isinstance(mutates, bool)):
         raise ValueError("mutates_arguments is no boolean")
@@ -52,6 +55,7 @@ def _outcome(body: dict[str, Any], cpu: float) -> Outcome:
         typed=typed,
         unstable=None if unstable is None else _text(unstable),
         mutates_arguments=mutates,
+        branches=tuple(taken),
         cpu_seconds=cpu,
     )
 
