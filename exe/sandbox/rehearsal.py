@@ -13,7 +13,7 @@ import os
 import sys
 from typing import Any
 
-from exe.sandbox import calls, child, recursion, supervise, tracing
+from exe.sandbox import calls, child, pages, recursion, supervise, tracing
 
 _WARM = ("collections", "dataclasses", "datetime", "enum", "functools", "itertools", "math", "re",
          "string", "typing")  # fmt: skip
@@ -72,8 +72,9 @@ def rehearse(zygote: Any) -> None:
     sys.set_int_max_str_digits(digits)
     _fork_some(zygote)
     gc.collect()
+    pages.plug()
     gc.freeze()
-    _fork_some(zygote)  # again, since the collector gave back what memory was at hand
+    _fork_some(zygote)  # again, since the memory that was at hand is now another
 
 
 def _perform(call: str, read: int, write: int) -> None:

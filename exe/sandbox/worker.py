@@ -81,7 +81,7 @@ def _import_harness() -> dict[str, Any]:
     finder = _PrivateFinder()
     sys.meta_path.insert(0, finder)
     sys.path.insert(0, _ROOT)
-    names = ("child", "frames", "recursion", "rehearsal", "supervise", "tripwire", "walls")
+    names = ("child", "frames", "pages", "recursion", "rehearsal", "supervise", "tripwire", "walls")
     modules = {name: importlib.import_module(f"exe.sandbox.{name}") for name in names}
     sys.path.remove(_ROOT)
     sys.meta_path.remove(finder)
