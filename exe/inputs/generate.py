@@ -1,7 +1,8 @@
 """The offline generator: inputs for one program from its types and its own text; the same seed gives the same bytes.
 
-The budget counts executions: a first pool of three times the wanted count, then two more of once the count, each
-mutating what was novel before, and stopping where a pool brings nothing new. No clock is read.
+Every input runs with probes at the program's branches, in batches. The budget counts executions: a first pool of three times the
+wanted count, then further ones that vary what was new before (a branch, an exception, a shape of output, a path), until two in
+a row bring nothing new, or the budget is spent, which is smaller for long programs. No clock is read.
 """
 
 from __future__ import annotations
@@ -24,7 +25,11 @@ from exe.inputs.strategies import Maker
 from exe.inputs.validators import Trial, final, trial
 from exe.records import Call, Job, Json, Outcome, Program, Rejection
 
-POOLS = (3, 1, 1)  # sizes of the pools, in multiples of the wanted count
+FIRST, NEXT = 3, 2  # sizes of the first pool and of all others, in multiples of the wanted count
+MOST = 12  # pools
+QUIET = 2  # pools in a row that bring nothing new before it ends
+LOADED = 12_000_000  # characters of program text that are executed at most, the first two pools apart
+KEPT = 60  # inputs that brought something new, from which others are made
 BATCHES = 4  # draws of a pool's size before its shortfall is taken as the domain's end
 LONGEST = 4_000  # characters of a call: nobody reads a longer one
 
@@ -53,21 +58,24 @@ def generate(program: Program, *, seed: int, count: int, execute: Execute) -> Ge
     trials: list[Trial] = []
     known: set[str] = set()
     seen: frozenset[tuple[str, str]] = frozenset()
-    for index, factor in enumerate(POOLS):
-        calls = _keyed(program, signature, examples)
-        calls |= draw(
-            program, signature, hints, seed=_mix(seed, program.id, index), size=factor * count, examples=examples
-        )
-        fresh = [(key, call) for key, call in calls.items() if key not in known][: factor * count]
+    fruitful: list[dict[str, Json]] = []
+    quiet = 0
+    for index in range(MOST):
+        size = (NEXT if index else FIRST) * count
+        if quiet == QUIET or (index > 1 and (len(known) + size) * len(program.source) > LOADED):
+            break
+        bases = [*examples[:10], *fruitful[-KEPT:]]
+        calls = _keyed(program, signature, examples) if index == 0 else {}
+        calls |= draw(program, signature, hints, seed=_mix(seed, program.id, index), size=size, examples=bases)
+        fresh = [(key, call) for key, call in calls.items() if key not in known][:size]
         known.update(key for key, _ in fresh)
         pool = _run(program, signature, fresh, execute)
         if isinstance(pool, Rejection):
             return Generated([], [pool])
         found = novel(pool, seen)
         trials += pool
-        if not found:
-            break
-        examples = [*examples[:10], *(one.arguments for one in found[:20])]
+        quiet = 0 if found else quiet + 1
+        fruitful += [one.arguments for one in found]
         seen |= frozenset(feature for one in found for feature in features(one))
     return _settle(program, trials, count)
 
@@ -129,7 +137,9 @@ def _run(
     if not calls:
         return []
     # a batch: what is seen here only guides the choice of inputs, the truth is found by `certify`
-    (outcomes,) = execute([Job(source=program.source, calls=tuple(call.call for _, call in calls), batch=True)])
+    (outcomes,) = execute(
+        [Job(source=program.source, calls=tuple(call.call for _, call in calls), batch=True, cover=True)]
+    )
     if all(outcome.status == "unloadable" for outcome in outcomes):
         return Rejection(subject=program.id, stage="generate", reason="unloadable", detail=outcomes[0].detail)
     return [trial(signature, key, call, outcome) for (key, call), outcome in zip(calls, outcomes, strict=True)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -10,7 +9,8 @@ from collections.abc import Sequence
 from exe.inputs.validators import Trial
 from exe.records import Json
 
-_WEIGHTS = {"output": 3, "shape": 3, "error": 4, "path": 3, "recurs": 4, "size": 2, "given": 1}
+_WEIGHTS = {"branch": 5, "output": 3, "shape": 3, "error": 4, "path": 2, "recurs": 4, "size": 2, "given": 1}
+_NEWS = ("branch", "shape", "error", "path")
 _MASK = re.compile(r"'[^']*'|\"[^\"]*\"|[0-9]+")
 
 
@@ -21,8 +21,9 @@ def features(trial: Trial) -> frozenset[tuple[str, str]]:
     outcome = trial.outcome
     if outcome is None or outcome.plain is None:
         return frozenset(found)
-    if outcome.runtime:
-        found.add(("path", json.dumps(outcome.runtime, sort_keys=True)))
+    if outcome.branches:
+        found.add(("path", " ".join(map(str, outcome.branches))))
+        found.update(("branch", str(number)) for number in outcome.branches)
     if trial.raises:
         error = outcome.plain["error"]
         found.add(("error", str(error["code"])))
@@ -62,11 +63,11 @@ def shape(value: Json, level: int = 0) -> str:
 
 
 def novel(trials: Sequence[Trial], seen: frozenset[tuple[str, str]]) -> list[Trial]:
-    """Trials, simple ones first, that show an outcome, a shape, an error or a path not seen before."""
+    """Trials, simple ones first, that show a branch, a shape, an error or a path not seen before."""
     known = set(seen)
     found = []
     for one in sorted(trials, key=_simplicity):
-        fresh = {feature for feature in features(one) if feature[0] in ("shape", "error", "path")} - known
+        fresh = {feature for feature in features(one) if feature[0] in _NEWS} - known
         if fresh and one.usable:
             known |= fresh
             found.append(one)

@@ -93,15 +93,16 @@ class Maker:
 
     def arguments(self, signature: Signature, examples: Sequence[dict[str, Json]] = ()) -> dict[str, Json]:
         """One arguments object: fresh, or an example with some of its arguments drawn anew."""
-        base = self.choose(examples) if examples and self.chance(35) else {}
+        base = self.choose(examples) if examples and self.chance(60) else {}
         arguments: dict[str, Json] = {}
         if signature.self_type is not None:
             arguments["self"] = self.value(signature.self_type, "self")
         omit = False
         for parameter in signature.parameters:
-            if parameter.name in base and not self.chance(40):
-                arguments[parameter.name] = base[parameter.name]
-                self.earlier.append(base[parameter.name])
+            if parameter.name in base and not self.chance(25):
+                kept = base[parameter.name]
+                arguments[parameter.name] = self.varied(parameter.type, kept) if self.chance(40) else kept
+                self.earlier.append(arguments[parameter.name])
                 continue
             positional = parameter.kind in ("positional", "normal")
             if parameter.default is not None and ((omit and positional) or self.chance(25)):
@@ -134,6 +135,62 @@ class Maker:
             for value in default_json(parameter.type, parameter.default, self.names):
                 return value
         return self.value(parameter.type, parameter.name)
+
+    def varied(self, found: Type, value: Json, name: str = "") -> Json:
+        """A value of the type near the given one; types that have no near values get another one."""
+        match found.kind, value:
+            case ("int", int()) if not isinstance(value, bool):
+                return (value + 1, value - 1, -value, value * 2, value // 2, value * 10)[self.below(6)]
+            case "float", int() | float():
+                return self.choose((value + 1, value - 0.5, -value, value * 2, value / 10))
+            case ("str" | "any" | "hashable" | "io.StringIO", str()):
+                pieces = (*self.hinted_texts(name), *self.hints.strings[:20], *samples.PIECES)
+                return samples.mutate(value, self.below, pieces)
+            case ("list" | "vartuple" | "collections.deque" | "iterator" | "generator", list()) if value:
+                return self._varied_list(found.args[0], value, name)
+            case ("any", list()) if value:
+                return self._varied_list(found, value, name)
+            case ("tuple", list()) if value and len(value) == len(found.args):
+                at = self.below(len(value))
+                return [*value[:at], self.varied(found.args[at], value[at], name), *value[at + 1 :]]
+            case ("dict", dict()) if value:
+                return self._varied_dict(found.args[1], value)
+            case ("any", dict()) if value and "@odata.type" not in value:
+                return self._varied_dict(found, value)
+            case ("dataclass" | "namedtuple" | "object" | "typeddict", dict()) if found.fields:
+                part = self.choose(found.fields)
+                if part.name not in value or (not part.required and self.chance(30)):
+                    without = {key: one for key, one in value.items() if key != part.name}
+                    return without if part.name in value else {**value, part.name: self.value(part.type, part.name)}
+                return {**value, part.name: self.varied(part.type, value[part.name], part.name)}
+            case _:
+                return self.value(found, name)
+
+    def _varied_list(self, element: Type, items: list[Json], name: str) -> list[Json]:
+        """An element left out, put in, doubled, moved or varied."""
+        at = self.below(len(items))
+        match self.below(5):
+            case 0:
+                return [*items[:at], *items[at + 1 :]]
+            case 1:
+                return [*items[:at], self.value(element, name, 1), *items[at:]]
+            case 2:
+                return [*items, items[at]]
+            case 3:
+                return items[::-1] if at % 2 else [items[at], *items[:at], *items[at + 1 :]]
+            case _:
+                return [*items[:at], self.varied(element, items[at], name), *items[at + 1 :]]
+
+    def _varied_dict(self, inner: Type, entries: dict[str, Json]) -> Json:
+        """A key left out, renamed, put in, or its value varied."""
+        key = self.choose(sorted(entries))
+        match self.below(4):
+            case 0:
+                return {one: value for one, value in entries.items() if one != key}
+            case 1:
+                return {**entries, self.key_text(key): self.value(inner, key, 1)}
+            case _:
+                return {**entries, key: self.varied(inner, entries[key], key)}
 
     def size(self) -> int:
         """A number of elements: mostly few, at times none or many."""
