@@ -193,7 +193,8 @@ class Outcome:
     `plain` is `{"value": …}` or `{"error": {"code", "message"}}` as shown to models, `typed` its exact twin; both are
     None for the other statuses. `unstable` names text in the result that cannot be stable (an address, a temp path).
     `runtime` holds counts only, never times; `cpu_seconds` is kept out of every hash. `lines` are the lines of the
-    program's source that a traced run executed; `branches` are the outcomes of `exe.sandbox.branches.sites` that happened.
+    program's source that a traced run executed; `branches` are the outcomes of `exe.sandbox.branches.sites` that happened,
+    `compared` what was met and what would have fitted in its place.
     """
 
     status: OutcomeStatus
@@ -205,6 +206,7 @@ class Outcome:
     runtime: dict[str, int] = field(default_factory=dict)
     lines: tuple[int, ...] = ()
     branches: tuple[int, ...] = ()
+    compared: tuple[tuple[str | int | float, str | int | float], ...] = ()
     cpu_seconds: float | None = None
 
 

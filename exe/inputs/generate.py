@@ -1,7 +1,7 @@
 """The offline generator: inputs for one program from its types and its own text; the same seed gives the same bytes.
 
 Every input runs with probes at the program's branches, in batches. The budget counts executions: a first pool of three times the
-wanted count, then further ones that vary what was new before (a branch, an exception, a shape of output, a path), until two in
+wanted count, then further ones that vary what was new before (a branch, an exception, a shape of output, a path), until three in
 a row bring nothing new, or the budget is spent, which is smaller for long programs. No clock is read.
 """
 
@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from exe.analysis.text import SourceFault
 from exe.errors import InputError
-from exe.inputs.decode import OmissionError, call_text, canonical_key
+from exe.inputs.aim import aimed
+from exe.inputs.decode import ArgumentError, call_text, canonical_key
 from exe.inputs.encode import example_arguments
 from exe.inputs.mine import Hints, mine
 from exe.inputs.schema import Signature, read_schema
@@ -26,9 +27,9 @@ from exe.inputs.validators import Trial, final, trial
 from exe.records import Call, Job, Json, Outcome, Program, Rejection
 
 FIRST, NEXT = 3, 2  # sizes of the first pool and of all others, in multiples of the wanted count
-MOST = 12  # pools
-QUIET = 2  # pools in a row that bring nothing new before it ends
-LOADED = 12_000_000  # characters of program text that are executed at most, the first two pools apart
+MOST = 24  # pools
+QUIET = 3  # pools in a row that bring nothing new before it ends
+LOADED = 20_000_000  # characters of program text that are executed at most, the first two pools apart
 KEPT = 60  # inputs that brought something new, from which others are made
 BATCHES = 4  # draws of a pool's size before its shortfall is taken as the domain's end
 LONGEST = 4_000  # characters of a call: nobody reads a longer one
@@ -59,13 +60,15 @@ def generate(program: Program, *, seed: int, count: int, execute: Execute) -> Ge
     known: set[str] = set()
     seen: frozenset[tuple[str, str]] = frozenset()
     fruitful: list[dict[str, Json]] = []
+    targets: list[dict[str, Json]] = []
+    tried: set[tuple[str | int | float, str | int | float]] = set()
     quiet = 0
     for index in range(MOST):
         size = (NEXT if index else FIRST) * count
         if quiet == QUIET or (index > 1 and (len(known) + size) * len(program.source) > LOADED):
             break
         bases = [*examples[:10], *fruitful[-KEPT:]]
-        calls = _keyed(program, signature, examples) if index == 0 else {}
+        calls = _keyed(program, signature, targets[:size] if index else examples)
         calls |= draw(program, signature, hints, seed=_mix(seed, program.id, index), size=size, examples=bases)
         fresh = [(key, call) for key, call in calls.items() if key not in known][:size]
         known.update(key for key, _ in fresh)
@@ -76,8 +79,24 @@ def generate(program: Program, *, seed: int, count: int, execute: Execute) -> Ge
         trials += pool
         quiet = 0 if found else quiet + 1
         fruitful += [one.arguments for one in found]
+        targets = _targets(pool, found, tried)
         seen |= frozenset(feature for one in found for feature in features(one))
     return _settle(program, trials, count)
+
+
+def _targets(
+    pool: Sequence[Trial], found: Sequence[Trial], tried: set[tuple[str | int | float, str | int | float]]
+) -> list[dict[str, Json]]:
+    """Inputs that aim at the comparisons of a pool, those of what was new in it first; each comparison once a program."""
+    result: list[dict[str, Json]] = []
+    for one in (*found, *pool):
+        if one.outcome is not None:
+            fresh = [pair for pair in one.outcome.compared if pair not in tried]
+            aims = list(aimed(one.arguments, fresh))
+            if aims:
+                tried.update(fresh)
+                result += aims
+    return result
 
 
 def draw(
@@ -109,11 +128,11 @@ def _keyed(program: Program, signature: Signature, inputs: Iterable[dict[str, Js
     for arguments in inputs:
         try:
             text = call_text(program.entry, signature, arguments)
-        except OmissionError:
+            key = canonical_key(signature, arguments)
+        except ArgumentError:  # a variant that aims at a comparison may not fit its type
             continue
         if len(text) <= LONGEST:
-            call = Call(program=program.id, arguments=arguments, call=text)
-            found.setdefault(canonical_key(signature, arguments), call)
+            found.setdefault(key, Call(program=program.id, arguments=arguments, call=text))
     return found
 
 

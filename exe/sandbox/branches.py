@@ -7,17 +7,32 @@
 | except, case | the handler, the case is entered |
 | raise | the statement is come to |
 
+Besides, the values that comparisons, memberships, look-ups and searches of texts meet are noted in pairs: what was there, and what
+would have fitted. Whoever makes inputs can put the one in place of the other.
+
 Standard library only: it runs inside the sandbox as well, where `instrument` makes the code and `Seen` notes what happens.
 """
 
 from __future__ import annotations
 
 import ast
+import itertools
 from types import CodeType
 from typing import Any, NamedTuple
 
-TEST, MARK = "_branch_test_", "_branch_mark_"
-"""The names under which an instrumented program finds the two methods of `Seen`."""
+TEST, MARK, LEFT, RIGHT = "_branch_test_", "_branch_mark_", "_branch_left_", "_branch_right_"
+"""The names under which an instrumented program finds the methods of `Seen`."""
+
+PAIRS, MEMBERS, LENGTH = 64, 24, 80
+"""How many pairs are kept of a call, how many members of a container, and of what length texts are."""
+
+_SEARCHES = frozenset(
+    ("startswith", "endswith", "find", "index", "partition", "rpartition", "removeprefix", "removesuffix", "split")
+)
+_LOOK_UPS = frozenset(("get", "pop", "setdefault"))
+_CONTAINERS = (dict, list, tuple, set, frozenset)
+
+Pair = tuple[str | int | float, str | int | float]
 
 
 class Site(NamedTuple):
@@ -33,6 +48,30 @@ class Seen:
 
     def __init__(self) -> None:
         self.numbers: set[int] = set()
+        self.pairs: dict[Pair, None] = {}
+        self._left: dict[int, Any] = {}
+
+    def clear(self) -> None:
+        """Forget everything, before the next call."""
+        self.numbers.clear()
+        self.pairs.clear()
+        self._left.clear()
+
+    def left(self, place: int, value: Any) -> Any:
+        """Note the first value of a pair."""
+        self._left[place] = value
+        return value
+
+    def right(self, place: int, value: Any) -> Any:
+        """Note the second one; a container stands for its members."""
+        if len(self.pairs) < PAIRS:
+            left: Any = self._left.get(place)
+            for one, other in ((left, value), (value, left)):
+                if one is not None and _plain(one):
+                    for member in _members(other):
+                        if type(member) is type(one) and member != one and len(self.pairs) < PAIRS:
+                            self.pairs[one, member] = None
+        return value
 
     def test(self, first: int, value: Any) -> bool:
         """Note on which side a test comes out; its truth is asked once, as without a probe."""
@@ -48,7 +87,20 @@ class Seen:
 
     def names(self) -> dict[str, Any]:
         """What an instrumented program needs in its namespace."""
-        return {TEST: self.test, MARK: self.mark}
+        return {TEST: self.test, MARK: self.mark, LEFT: self.left, RIGHT: self.right}
+
+
+def _plain(value: Any) -> bool:
+    return type(value) in (int, float) or (type(value) is str and len(value) <= LENGTH)
+
+
+def _members(value: Any) -> list[Any]:
+    """A plain value itself, the first plain members of a container; never anything that runs code of the program."""
+    if _plain(value):
+        return [value]
+    if type(value) not in _CONTAINERS:
+        return []
+    return [member for member in itertools.islice(value, MEMBERS) if _plain(member)]
 
 
 def sites(source: str) -> list[Site]:
@@ -71,6 +123,36 @@ class Probes(ast.NodeTransformer):
     def __init__(self) -> None:
         self.sites: list[Site] = []
         self._next = 0
+        self._place = 0
+
+    def _noted(self, left: ast.expr, right: ast.expr) -> tuple[ast.expr, ast.expr]:
+        self._place += 1
+        place = ast.Constant(self._place)
+        return _call(LEFT, place, left), _call(RIGHT, place, right)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        """A comparison of two things."""
+        self.generic_visit(node)
+        if len(node.ops) == 1 and not isinstance(node.ops[0], ast.Is | ast.IsNot):
+            node.left, node.comparators[0] = self._noted(node.left, node.comparators[0])
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """Something looked up by a name that is not written there."""
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load) and isinstance(node.slice, ast.Name) and isinstance(node.value, ast.Name):
+            node.value, node.slice = self._noted(node.value, node.slice)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """A text searched for another one; something looked up by a method."""
+        self.generic_visit(node)
+        match node:
+            case ast.Call(func=ast.Attribute(value=owner, attr=attr), args=[first, *_]) if (
+                (attr in _SEARCHES or attr in _LOOK_UPS) and not isinstance(first, ast.Starred) and not _is_super(owner)
+            ):
+                node.func.value, node.args[0] = self._noted(owner, first)  # type: ignore[attr-defined]
+        return node
 
     def _site(self, node: Any, kind: str, outcomes: int) -> int:
         first = self._next
@@ -137,6 +219,10 @@ class Probes(ast.NodeTransformer):
         first = self._site(node, "raise", 1)
         self.generic_visit(node)
         return [_mark(first), node]
+
+
+def _is_super(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
 
 
 def _call(name: str, *arguments: ast.expr) -> ast.expr:

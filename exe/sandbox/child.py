@@ -124,10 +124,11 @@ def run(task: Task, reporter: Reporter, tripwire: Tripwire, depth: recursion.Dep
         names = {} if seen is None else seen.names()
         for call, parts in task.calls:
             if seen is not None:
-                seen.numbers.clear()
+                seen.clear()
             found = evaluate(code, call, parts, depth, task.result_bytes, names)
             if seen is not None:
-                found = Found(found.status, f'{found.members},"branches":{_dumps(sorted(seen.numbers))}')
+                taken, pairs = _dumps(sorted(seen.numbers)), _dumps([list(pair) for pair in seen.pairs])
+                found = Found(found.status, f'{found.members},"branches":{taken},"compared":{pairs}')
             if found.status == "memory" and not first:
                 _exit(70)  # perhaps for what earlier calls left behind: to be tried again in a process of its own
             reporter.tell(found)

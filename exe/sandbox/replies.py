@@ -46,6 +46,11 @@ def _outcome(body: dict[str, Any], cpu: float) -> Outcome:
     taken = body.get("branches", [])
     if not isinstance(taken, list) or not all(type(number) is int for number in taken):
         raise ValueError("branches are no list of numbers")
+    pairs = body.get("compared", [])
+    if not isinstance(pairs, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+        raise ValueError("comparisons are no list of pairs")
+    if not all(type(side) in (str, int, float) for pair in pairs for side in pair):
+        raise ValueError("a comparison of something else than texts and numbers")
     mutates, unstable = body.get("mutates_arguments"), body.get("unstable")
     if not (mutates is None or isinstance(mutates, bool)):
         raise ValueError("mutates_arguments is no boolean")
@@ -56,6 +61,7 @@ def _outcome(body: dict[str, Any], cpu: float) -> Outcome:
         unstable=None if unstable is None else _text(unstable),
         mutates_arguments=mutates,
         branches=tuple(taken),
+        compared=tuple((left, right) for left, right in pairs),
         cpu_seconds=cpu,
     )
 
