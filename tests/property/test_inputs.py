@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exe.inputs import canonical_key, conformity, read_schema
-from exe.inputs.generate import draw
+from exe.inputs.explore import draw
 from exe.inputs.mine import Hints, mine
 from exe.inputs.strategies import arguments_strategy, type_strategy
 from exe.records import Type

@@ -66,7 +66,7 @@ CHILD = """
 import json, sys
 from pathlib import Path
 from exe.inputs import generate
-from exe.inputs.generate import draw
+from exe.inputs.explore import draw
 from exe.inputs.mine import Hints
 from tests.unit.inputs.building import build
 from tests.unit.inputs.execution import execute

@@ -1,0 +1,144 @@
+"""Pools of inputs for one program without end, each guided by what the ones before it showed; the same seed gives the same.
+
+Every input runs with probes at the program's branches, in batches. A pool is made of variants that aim at comparisons which earlier
+runs made (`aim`), of inputs that brought something new before (a branch, an exception, a shape of output, a path) varied, and of fresh ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from exe.analysis.text import SourceFault
+from exe.errors import InputError
+from exe.inputs.aim import Pair, aimed
+from exe.inputs.decode import ArgumentError, call_text, canonical_key
+from exe.inputs.encode import example_arguments
+from exe.inputs.mine import Hints, mine
+from exe.inputs.schema import Signature, read_schema
+from exe.inputs.select import features, novel
+from exe.inputs.strategies import Maker
+from exe.inputs.validators import Trial, trial
+from exe.records import Call, Job, Json, Outcome, Program
+
+BATCHES = 4  # draws of a pool's size before its shortfall is taken as the domain's end
+LONGEST = 4_000  # characters of a call: nobody reads a longer one
+KEPT = 60  # inputs that brought something new, from which others are made
+
+Execute = Callable[[Iterable[Job]], Iterator[tuple[Outcome, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Inputs that no pool before it had, as they ran, and those of them that showed something new, simple ones first."""
+
+    trials: list[Trial]
+    novel: list[Trial]
+
+
+def explore(program: Program, *, seed: int, sizes: Iterable[int], execute: Execute) -> Iterator[Pool]:
+    """A pool of at most each of these sizes; fewer or no trials where the types have no further values.
+
+    `execute` runs jobs and yields their outcomes in order. Raises InputError where the program's schema or source is
+    not one of ours.
+    """
+    signature = read_schema(program.parameters)
+    try:
+        hints = mine(program.source, program.entry)
+    except SourceFault as error:
+        raise InputError(f"program {program.id}: not Python: {error}") from error
+    examples = list(example_arguments(program.entry, signature, hints.examples))
+    known: set[str] = set()
+    seen: frozenset[tuple[str, str]] = frozenset()
+    fruitful: list[dict[str, Json]] = []
+    targets = examples
+    tried: set[Pair] = set()
+    for index, size in enumerate(sizes):
+        bases = [*examples[:10], *fruitful[-KEPT:]]
+        calls = _keyed(program, signature, targets[: size if index else None])
+        calls |= draw(program, signature, hints, seed=_mix(seed, program.id, index), size=size, examples=bases)
+        fresh = [(key, call) for key, call in calls.items() if key not in known][:size]
+        known.update(key for key, _ in fresh)
+        trials = _run(program, signature, fresh, execute)
+        found = novel(trials, seen)
+        fruitful += [one.arguments for one in found]
+        targets = _targets(trials, found, tried)
+        seen |= frozenset(feature for one in found for feature in features(one))
+        yield Pool(trials, found)
+
+
+def _targets(pool: Sequence[Trial], found: Sequence[Trial], tried: set[Pair]) -> list[dict[str, Json]]:
+    """Inputs that aim at the comparisons of a pool, those of what was new in it first; each comparison once a program."""
+    result: list[dict[str, Json]] = []
+    for one in (*found, *pool):
+        if one.outcome is not None:
+            fresh = [pair for pair in one.outcome.compared if pair not in tried]
+            aims = list(aimed(one.arguments, fresh))
+            if aims:
+                tried.update(fresh)
+                result += aims
+    return result
+
+
+def draw(
+    program: Program,
+    signature: Signature,
+    hints: Hints,
+    *,
+    seed: int,
+    size: int,
+    examples: Sequence[dict[str, Json]] = (),
+) -> dict[str, Call]:
+    """Draw at most `size` distinct calls by canonical key, nothing executed.
+
+    The same arguments give the same calls in any process; `examples` are mutated now and then.
+    """
+    found: dict[str, Call] = {}
+    for batch in range(BATCHES):
+        samples = _samples(signature, hints, examples, _mix(seed, batch), size)
+        for key, call in _keyed(program, signature, samples).items():
+            found.setdefault(key, call)
+        if len(found) >= size:
+            break
+    return dict(list(found.items())[:size])
+
+
+def _keyed(program: Program, signature: Signature, inputs: Iterable[dict[str, Json]]) -> dict[str, Call]:
+    """Calls of a readable length by canonical key; a positional-only argument after one left out makes none."""
+    found: dict[str, Call] = {}
+    for arguments in inputs:
+        try:
+            text = call_text(program.entry, signature, arguments)
+            key = canonical_key(signature, arguments)
+        except ArgumentError:  # a variant that aims at a comparison may not fit its type
+            continue
+        if len(text) <= LONGEST:
+            found.setdefault(key, Call(program=program.id, arguments=arguments, call=text))
+    return found
+
+
+def _samples(
+    signature: Signature, hints: Hints, examples: Sequence[dict[str, Json]], seed: int, size: int
+) -> Iterator[dict[str, Json]]:
+    """Arguments made from a seeded source of choices: the makers of the strategies without an engine above them."""
+    choices = random.Random(seed)
+    for _ in range(size):
+        yield Maker(lambda bound: int(choices.random() * bound), hints, signature.names).arguments(signature, examples)
+
+
+def _mix(seed: int, *parts: object) -> int:
+    text = json.dumps([seed, *map(str, parts)])
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+
+
+def _run(program: Program, signature: Signature, calls: list[tuple[str, Call]], execute: Execute) -> list[Trial]:
+    if not calls:
+        return []
+    # a batch: what is seen here only guides the choice of inputs, the truth is found by `certify`
+    (outcomes,) = execute(
+        [Job(source=program.source, calls=tuple(call.call for _, call in calls), batch=True, cover=True)]
+    )
+    return [trial(signature, key, call, outcome) for (key, call), outcome in zip(calls, outcomes, strict=True)]
