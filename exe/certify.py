@@ -1,10 +1,11 @@
-"""Is this ground truth stable? Two runs that share nothing by luck must agree before a call becomes a case."""
+"""Is this ground truth stable? Runs that share nothing by luck must agree before a call becomes a case."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import assert_never
 
+from exe import hashing
 from exe.codec import canonical, content_id
 from exe.records import Call, Case, Job, Json, Outcome, Program, Rejection
 from exe.values import dumps, integer_digits
@@ -14,22 +15,33 @@ Execute = Callable[[Iterable[Job]], Iterator[tuple[Outcome, ...]]]
 
 KIND = "output"
 AGAIN = 3  # runs of a call that a batch did not confirm
+WITNESSES = (1, 2)  # the poles of `exe.sandbox.witness`
+SEEDS = tuple(range(8))
+"""Hash seeds: of `execute_a`, of `execute_b`, and of the others for programs in which hashing shows.
+
+Two seeds order two strings in a set alike half of the time; eight, less than once in a hundred.
+"""
 _CLIP = 160
 
 
-def certify(program: Program, calls: Sequence[Call], execute_a: Execute, execute_b: Execute) -> list[Case | Rejection]:
+def certify(
+    program: Program, calls: Sequence[Call], execute_a: Execute, execute_b: Execute, more: Sequence[Execute] = ()
+) -> list[Case | Rejection]:
     """One Case or Rejection a call, in the order of the calls.
 
     `execute_a` runs each call in a process of its own, in order, traced, under the canonical surroundings: its outcome
     is what the case states. `execute_b` must differ in hash seed and surroundings (`Sandbox(hash_seed=…)`) and runs the
     calls in reversed order, as one batch: to agree there, a result must not depend on what other calls leave behind
-    either. A disagreement of the batch alone proves nothing, so such a call is run again by `execute_b`, AGAIN times in
-    processes of their own, and every one of them must agree: with fewer a result that is random among two would have
-    better chances to pass than by a single second run.
+    either. Then it is the witness, twice: a batch under conditions that differ in all that `exe.sandbox.witness` changes.
+    Where hashing shows in the program or a call (`exe.hashing`), each of `more`, of other hash seeds, is one more witness.
+
+    A disagreement of a batch alone proves nothing, so such a call is run again in the same way, AGAIN times in processes
+    of their own, and every one of them must agree: with fewer a result that is random among two would have better chances
+    to pass than by a single second run.
 
     A call whose outcomes differ in value, typed value, exception class or message is `nondeterministic`, both shown; one
     whose result holds text that cannot be stable (an address, a temporary path) is `unstable-text`, even if the runs
-    agree. A call that in either run has no outcome to ask about is rejected at stage `execute` with that status as the
+    agree. A call that in any run has no outcome to ask about is rejected at stage `execute` with that status as the
     reason. The subject is the case's id.
 
     Raises ValueError for a call of another program, or when an executor does not answer every call.
@@ -41,16 +53,41 @@ def certify(program: Program, calls: Sequence[Call], execute_a: Execute, execute
         return []
     expressions = tuple(call.call for call in calls)
     first = _run(execute_a, Job(source=program.source, calls=expressions, trace=True))
-    second = list(_run(execute_b, Job(source=program.source, calls=expressions[::-1], batch=True))[::-1])
+    second = list(first)
+    views = [(execute_b, 0), *((execute_b, number) for number in WITNESSES)]
+    if more and any(hashing.shows(text) for text in (program.source, *expressions)):
+        views += [(execute, number) for number, execute in enumerate(more, WITNESSES[-1] + 1)]
     with integer_digits():
-        doubtful = [at for at, (a, b) in enumerate(zip(first, second, strict=True)) if _asked(a) and not _agree(a, b)]
-        if doubtful:
-            repeated = tuple(expressions[at] for at in doubtful for _ in range(AGAIN))
-            again = iter(_run(execute_b, Job(source=program.source, calls=repeated)))
-            for at in doubtful:
-                runs = [next(again) for _ in range(AGAIN)]
-                second[at] = next((run for run in runs if not _agree(first[at], run)), runs[0])
+        for turn, (execute, number) in enumerate(views):
+            open_ = [at for at, (a, b) in enumerate(zip(first, second, strict=True)) if _agree(a, b)]
+            for at, outcome in _seen(execute, program.source, expressions, _order(open_, turn), first, number):
+                second[at] = outcome
         return [_judge(program, call, a, b) for call, a, b in zip(calls, first, second, strict=True)]
+
+
+def _order(places: Sequence[int], turn: int) -> list[int]:
+    """The order of a batch: reversed, then as it is, then turned round by one call more each time."""
+    by = turn // 2 % len(places) if places else 0
+    turned = [*places[by:], *places[:by]]
+    return turned if turn % 2 else turned[::-1]
+
+
+def _seen(
+    execute: Execute, source: str, expressions: Sequence[str], places: list[int], first: Sequence[Outcome], witness: int
+) -> Iterator[tuple[int, Outcome]]:
+    """What one batch, and runs by itself of what it does not confirm, give for the calls at these places."""
+    if not places:
+        return
+    calls = tuple(expressions[at] for at in places)
+    found = dict(zip(places, _run(execute, Job(source=source, calls=calls, batch=True, witness=witness)), strict=True))
+    doubtful = [at for at in places if not _agree(first[at], found[at])]
+    if doubtful:
+        repeated = tuple(expressions[at] for at in doubtful for _ in range(AGAIN))
+        again = iter(_run(execute, Job(source=source, calls=repeated, witness=witness)))
+        for at in doubtful:
+            runs = [next(again) for _ in range(AGAIN)]
+            found[at] = next((run for run in runs if not _agree(first[at], run)), runs[0])
+    yield from found.items()
 
 
 def case_id(program: str, kind: str, question: Json, arguments: dict[str, Json]) -> str:

@@ -167,6 +167,9 @@ class Job:
     calls: tuple[str, ...]
     trace: bool = False  # also collect runtime metrics, in a run apart
     batch: bool = False
+    witness: int = (
+        0  # run each call under other conditions, as numbered by `exe.sandbox.witness`; 0 are the ordinary ones
+    )
     cover: bool = (
         False  # also tell which branches each call takes, by probes in the program: fit to guide and to measure
     )

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
-from exe.sandbox import branches, calls, recursion, tracing
+from exe.sandbox import branches, calls, recursion, tracing, witness
 from exe.sandbox.tripwire import Tripwire
 from exe.values import Unrepresentable, encode, encode_error, unstable_text
 from exe.values import dumps as _dumps
@@ -49,6 +49,7 @@ class Task(NamedTuple):
     instrumented: bytes | None
     result_bytes: int
     cover: bool = False  # tell with each outcome which branches were taken (see `branches.py`)
+    witness: int = 0  # the number of the conditions to run under (see `witness.py`), 0 for the ordinary ones
 
 
 class Found(NamedTuple):
@@ -118,13 +119,18 @@ def run(task: Task, reporter: Reporter, tripwire: Tripwire, depth: recursion.Dep
             ((call, _),) = task.calls
             reporter.send(TRACE, dumps(tracing.measure(code, instrument_program(task, reporter), call, depth.limit)))
             _exit(0)
-        tripwire.arm(reporter.impure)
-        first = True
         seen = branches.Seen() if task.cover else None
         names = {} if seen is None else seen.names()
+        if task.witness:
+            text = "\n".join([task.source, *(call for call, _ in task.calls)])
+            names["__name__"] = witness.change(task.witness, text).name
+        tripwire.arm(reporter.impure)
+        first = True
         for call, parts in task.calls:
             if seen is not None:
                 seen.clear()
+            if task.witness and not first:
+                witness.again(task.witness)
             found = evaluate(code, call, parts, depth, task.result_bytes, names)
             if seen is not None:
                 taken, pairs = _dumps(sorted(seen.numbers)), _dumps([list(pair) for pair in seen.pairs])
@@ -183,9 +189,9 @@ def evaluate(
     except _UNREADABLE as error:
         return failure("unloadable", f"{type(error).__name__}: {error}")
     module = ModuleType(MODULE)
-    sys.modules[MODULE] = module
     namespace = module.__dict__
     namespace.update(names)
+    sys.modules[namespace["__name__"]] = module
     _set_digits(_DIGITS)
     depth.begin()
     try:

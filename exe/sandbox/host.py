@@ -248,6 +248,7 @@ class Sandbox:
             "trace": work.job.trace,
             "batch": work.job.batch,
             "cover": work.job.cover,
+            "witness": work.job.witness,
         }
         if not worker.work:
             worker.base = len(work.done)

@@ -54,7 +54,7 @@ class Surroundings:
     """Everything around a program that could leak into a result, held constant in every run of one sandbox.
 
     A hash seed other than 0 brings other surroundings with it: what depends on time zone, home folder, working
-    directory or host name disagrees between two certification runs instead of agreeing by luck.
+    directory, locale or host name disagrees between two certification runs instead of agreeing by luck.
     """
 
     hash_seed: int | None
@@ -62,6 +62,7 @@ class Surroundings:
     home: str
     host_name: str
     directory: str
+    locale: str
 
     def environment(self) -> dict[str, str]:
         """The whole environment of the worker; nothing is inherited."""
@@ -69,8 +70,8 @@ class Surroundings:
             "PYTHONHASHSEED": "random" if self.hash_seed is None else str(self.hash_seed),
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONUTF8": "1",
-            "LANG": "C.UTF-8",
-            "LC_ALL": "C.UTF-8",
+            "LANG": self.locale,
+            "LC_ALL": self.locale,
             "TZ": self.time_zone,
             "HOME": self.home,
             "PATH": "/usr/bin:/bin",
@@ -80,7 +81,19 @@ class Surroundings:
 def surroundings(hash_seed: int | None) -> Surroundings:
     """The canonical surroundings for seed 0 (and None, a random seed), others for every other seed."""
     if hash_seed in (0, None):
-        return Surroundings(hash_seed=hash_seed, time_zone="UTC", home="/home/user", host_name="sandbox", directory="/")
+        return Surroundings(
+            hash_seed=hash_seed,
+            time_zone="UTC",
+            home="/home/user",
+            host_name="sandbox",
+            directory="/",
+            locale="C.UTF-8",
+        )
     return Surroundings(
-        hash_seed=hash_seed, time_zone="XYZ-09:30", home="/home/other", host_name="elsewhere", directory="/box"
+        hash_seed=hash_seed,
+        time_zone="XYZ-09:30",
+        home="/home/other",
+        host_name="elsewhere",
+        directory="/box",
+        locale="C",
     )

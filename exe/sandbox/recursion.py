@@ -80,6 +80,12 @@ def calibrate() -> None:
         _overheads[way] = (limit - 1) - reached - frames
 
 
+def slacken(frames: int) -> None:
+    """Leave a program so many frames more (or fewer) than its limit says. In a child, before it enters the program."""
+    for way in _overheads:
+        _overheads[way] += frames
+
+
 def _measure_load() -> int:
     namespace: dict[str, Any] = {}
     _load(_LOADED_PROBE, namespace)

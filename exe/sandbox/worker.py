@@ -11,7 +11,8 @@ zygote → host, first: one JSON object
      "preload": "" or what the preload raised}
     `holes` names the attacks that went through; it is empty unless `attack` was asked for, or a wall is missing.
 host → zygote, then: one JSON object a job
-    {"id": int, "source": str, "calls": [[str, its parts (see calls.py) or null], …], "trace": bool, "batch": bool, "cover": bool}
+    {"id": int, "source": str, "calls": [[str, its parts (see calls.py) or null], …], "trace": bool, "batch": bool, "cover": bool,
+     "witness": int}
 zygote → host: one frame for each call, in order, of three lines
     {"id": int, "call": int, "cpu": seconds, "forged": bool}     written by the zygote
     {"status", "plain", "typed", "detail", "unstable", "mutates_arguments"}     written by the child, or for it
@@ -192,7 +193,7 @@ class Zygote:
 
     def _task(self, job: dict[str, Any], calls: list[Any], code: bytes | None, *, want: bool) -> Any:
         limit = self.limits["result_bytes"]
-        return self.child.Task(job["source"], calls, code, want, False, None, limit, job["cover"])
+        return self.child.Task(job["source"], calls, code, want, False, None, limit, job["cover"], job["witness"])
 
     def _reply(self, job: dict[str, Any], call: int, outcome: Any, cpu: float, trace: bytes = b"{}") -> None:
         """Send one frame. `outcome` is what a child wrote, or the zygote's own word of what became of it."""

@@ -105,7 +105,7 @@ def answers(*plains: Any, **fields: Any) -> list[Outcome]:
 
 
 class Recorded:
-    """Answers the first job with `outcomes`; a later one, which asks again, with `again` or else with the first of them."""
+    """Answers the first job with `outcomes`, a later batch with the same by call, one by themselves with `again` or the first."""
 
     def __init__(self, outcomes: list[Outcome], again: list[Outcome] | None = None) -> None:
         self.outcomes = tuple(outcomes)
@@ -117,6 +117,9 @@ class Recorded:
             self.jobs.append(job)
             if len(self.jobs) == 1:
                 yield self.outcomes
+            elif job.batch:
+                known = dict(zip(self.jobs[0].calls, self.outcomes, strict=True))
+                yield tuple(known[call] for call in job.calls)
             else:
                 yield tuple(self.again or self.outcomes[:1] * len(job.calls))
 
@@ -126,7 +129,11 @@ def test_the_second_run_is_reversed_and_the_first_is_traced() -> None:
     cases = certify(program(""), calls("f(1)", "f(2)", "f(3)"), first, second)
     assert [case.expected for case in cases if isinstance(case, Case)] == [{"value": 1}, {"value": 2}, {"value": 3}]
     assert (first.jobs[0].calls, first.jobs[0].trace) == (("f(1)", "f(2)", "f(3)"), True)
-    assert [(job.calls, job.batch) for job in second.jobs] == [(("f(3)", "f(2)", "f(1)"), True)]
+    assert [(job.calls, job.batch, job.witness) for job in second.jobs] == [
+        (("f(3)", "f(2)", "f(1)"), True, 0),
+        (("f(1)", "f(2)", "f(3)"), True, 1),
+        (("f(1)", "f(3)", "f(2)"), True, 2),
+    ]
     assert not first.jobs[0].batch
 
 
@@ -148,7 +155,22 @@ def test_then_every_run_must_agree() -> None:
 def test_a_call_without_an_outcome_is_not_run_again() -> None:
     second = Recorded(answers(1))
     certify(program(""), calls("f(1)"), Recorded([Outcome(status="timeout")]), second)
-    assert len(second.jobs) == 1
+    assert not second.jobs
+
+
+def test_other_seeds_are_asked_where_hashing_shows() -> None:
+    for source, asked in (("def f(n):\n    return n", 0), ("def f(n):\n    return [*{n}]", 1)):
+        third = Recorded(answers(1))
+        certify(program(source), calls("f(1)"), Recorded(answers(1)), Recorded(answers(1)), [third])
+        assert [(job.batch, job.witness) for job in third.jobs] == [(True, 3)] * asked
+
+
+def test_a_witness_that_disagrees_is_shown() -> None:
+    third = Recorded(answers(2))
+    source = "def f(n):\n    return hash(n)"
+    (rejection,) = certify(program(source), calls("f(1)"), Recorded(answers(1)), Recorded(answers(1)), [third])
+    assert isinstance(rejection, Rejection)
+    assert (rejection.reason, rejection.detail) == ("nondeterministic", '{"value":1} | {"value":2}')
 
 
 LEAKS = (
