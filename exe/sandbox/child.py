@@ -10,11 +10,11 @@ import errno
 import marshal
 import os
 import sys
-from collections.abc import Sequence
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
 from exe.sandbox import branches, calls, recursion, tracing, witness
+from exe.sandbox.frames import JobFrame
 from exe.sandbox.tripwire import Tripwire
 from exe.values import Unrepresentable, encode, encode_error, unstable_text
 from exe.values import dumps as _dumps
@@ -35,21 +35,20 @@ _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowErr
 
 
 class Task(NamedTuple):
-    """Calls of one program, each with its text taken apart (see `calls.split`) or None.
+    """Calls of a job, from `start` to `stop`, all of them of one program.
 
     `code` is the program's marshalled code object when an earlier child has compiled it, `instrumented` the same of the
     program with counters in it, which a traced task needs. What is missing is compiled, and sent on if `want_code`.
     """
 
-    source: str
-    calls: Sequence[tuple[str, str | None]]
+    job: JobFrame
+    start: int
+    stop: int
     code: bytes | None
     want_code: bool
     trace: bool
     instrumented: bytes | None
     result_bytes: int
-    cover: bool = False  # tell with each outcome which branches were taken (see `branches.py`)
-    witness: int = 0  # the number of the conditions to run under (see `witness.py`), 0 for the ordinary ones
 
 
 class Found(NamedTuple):
@@ -113,24 +112,28 @@ def clip(text: str) -> str:
 def run(task: Task, reporter: Reporter, tripwire: Tripwire, depth: recursion.Depth) -> None:
     """Run the task in this process, which is confined, report call by call, end. `depth` was made by the caller."""
     try:
-        code = compile_program(task, reporter)
+        source, asked = task.job.contents()
+        code = compile_program(task, source, reporter)
+        asked = asked[task.start : task.stop]
         if task.trace:
             tripwire.arm(lambda _: _exit(0))
-            ((call, _),) = task.calls
-            reporter.send(TRACE, dumps(tracing.measure(code, instrument_program(task, reporter), call, depth.limit)))
+            ((call, _),) = asked
+            instrumented = instrument_program(task, source, reporter)
+            reporter.send(TRACE, dumps(tracing.measure(code, instrumented, call, depth.limit)))
             _exit(0)
-        seen = branches.Seen() if task.cover else None
+        cover, under = task.job.cover, task.job.witness
+        seen = branches.Seen() if cover else None
         names = {} if seen is None else seen.names()
-        if task.witness:
-            text = "\n".join([task.source, *(call for call, _ in task.calls)])
-            names["__name__"] = witness.change(task.witness, text).name
+        if under:
+            text = "\n".join([source, *(call for call, _ in asked)])
+            names["__name__"] = witness.change(under, text).name
         tripwire.arm(reporter.impure)
         first = True
-        for call, parts in task.calls:
+        for call, parts in asked:
             if seen is not None:
                 seen.clear()
-            if task.witness and not first:
-                witness.again(task.witness)
+            if under and not first:
+                witness.again(under)
             found = evaluate(code, call, parts, depth, task.result_bytes, names)
             if seen is not None:
                 taken, pairs = _dumps(sorted(seen.numbers)), _dumps([list(pair) for pair in seen.pairs])
@@ -146,19 +149,19 @@ def run(task: Task, reporter: Reporter, tripwire: Tripwire, depth: recursion.Dep
         _exit(70)
 
 
-def compile_program(task: Task, reporter: Reporter) -> CodeType:
+def compile_program(task: Task, source: str, reporter: Reporter) -> CodeType:
     """The program's code; an unloadable one ends the process. Sends it on when later children will want it."""
     if task.code is not None:
         code: CodeType = marshal.loads(task.code)
         return code
     try:
-        if task.cover:
-            code = branches.instrument(task.source, SOURCE_NAME)
+        if task.job.cover:
+            code = branches.instrument(source, SOURCE_NAME)
         else:
-            code = compile(task.source, SOURCE_NAME, "exec", dont_inherit=True)
+            code = compile(source, SOURCE_NAME, "exec", dont_inherit=True)
     except _UNREADABLE as error:
         unloadable = failure("unloadable", f"{type(error).__name__}: {error}")
-        for _ in task.calls:
+        for _ in range(task.start, task.stop):
             reporter.tell(unloadable)
         _exit(0)
         raise
@@ -167,12 +170,12 @@ def compile_program(task: Task, reporter: Reporter) -> CodeType:
     return code
 
 
-def instrument_program(task: Task, reporter: Reporter) -> CodeType:
+def instrument_program(task: Task, source: str, reporter: Reporter) -> CodeType:
     """The program's code with counters in it, which is sent on when later children will want it."""
     if task.instrumented is not None:
         code: CodeType = marshal.loads(task.instrumented)
         return code
-    code = tracing.instrument(task.source)
+    code = tracing.instrument(source)
     if task.want_code:
         reporter.send(CODE, marshal.dumps(code))
     return code

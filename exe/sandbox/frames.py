@@ -1,15 +1,20 @@
-"""Length-prefixed JSON frames over pipes: the one wire format of the sandbox, on both sides."""
+"""Length-prefixed frames over pipes, JSON or a job: the one wire format of the sandbox, on both sides."""
 
 from __future__ import annotations
 
 import json
+import marshal
 import os
 import struct
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 HEADER = struct.Struct(">I")
 READ_SIZE = 1 << 16  # below what the C library takes from the kernel and gives back each time
+
+
+_JOB = struct.Struct(">II???I")
+_MARSHAL = 4  # a format that every supported Python reads
 
 
 class FrameError(ValueError):
@@ -35,6 +40,43 @@ def load(payload: bytes) -> dict[str, Any]:
     if not isinstance(message, dict):
         raise FrameError("not a JSON object")
     return message
+
+
+class Kind(NamedTuple):
+    """How the calls of a job are run: see `exe.records.Job`."""
+
+    trace: bool = False
+    batch: bool = False
+    cover: bool = False
+    witness: int = 0
+
+
+class JobFrame(NamedTuple):
+    """A request as the zygote holds it: what it must know itself, and all of it for the children."""
+
+    number: int
+    calls: int  # how many
+    trace: bool
+    batch: bool
+    cover: bool  # tell with each outcome which branches were taken (see `branches.py`)
+    witness: int  # the number of the conditions to run under (see `witness.py`), 0 for the ordinary ones
+    payload: bytes
+
+    def contents(self) -> tuple[str, Sequence[tuple[str, str | None]]]:
+        """The source and the calls, each with its parts (see `calls.split`) or None. For a child to ask, not the zygote."""
+        source, calls = marshal.loads(memoryview(self.payload)[_JOB.size :])
+        return source, calls
+
+
+def dump_job(number: int, source: str, calls: Sequence[tuple[str, str | None]], kind: Kind) -> bytes:
+    """A request's payload: numbers and flags, then what only the children read, as they read it fastest."""
+    return _JOB.pack(number, len(calls), *kind) + marshal.dumps((source, tuple(calls)), _MARSHAL)
+
+
+def load_job(payload: bytes) -> JobFrame:
+    """The request in a frame's payload, its contents unread."""
+    number, calls, trace, batch, cover, witness = _JOB.unpack_from(payload)
+    return JobFrame(number, calls, trace, batch, cover, witness, payload)
 
 
 def parse_int(text: str, chunk: int = 4000) -> int:
@@ -87,17 +129,18 @@ def read_frame(descriptor: int, limit: int) -> bytes | None:
 
 
 def _read_exactly(descriptor: int, size: int) -> bytes | None:
-    parts = bytearray()
-    while len(parts) < size:
+    data = os.read(descriptor, min(size, READ_SIZE))
+    if len(data) == size:
+        return data
+    parts = bytearray(data)
+    while data and len(parts) < size:
         data = os.read(descriptor, min(size - len(parts), READ_SIZE))
-        if not data:
-            return None
         parts += data
-    return bytes(parts)
+    return bytes(parts) if data else None
 
 
 def write_all(descriptor: int, data: bytes) -> None:
     """Write everything to a blocking descriptor."""
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
+    sent = os.write(descriptor, data)
+    while sent < len(data):
+        sent += os.write(descriptor, memoryview(data)[sent:])

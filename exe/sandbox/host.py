@@ -241,21 +241,16 @@ class Sandbox:
 
     def _assign(self, worker: _Worker, work: _Work) -> None:
         """Queue the unanswered calls of a job on a worker."""
-        request = {
-            "id": work.number,
-            "source": work.job.source,
-            "calls": [(call, _parts(call)) for call in work.job.calls[len(work.done) :]],
-            "trace": work.job.trace,
-            "batch": work.job.batch,
-            "cover": work.job.cover,
-            "witness": work.job.witness,
-        }
+        job = work.job
+        asked = [(call, _parts(call)) for call in job.calls[len(work.done) :]]
+        kind = frames.Kind(trace=job.trace, batch=job.batch, cover=job.cover, witness=job.witness)
+        request = frames.dump_job(work.number, job.source, asked, kind)
         if not worker.work:
             worker.base = len(work.done)
             worker.deadline = self._deadline(worker, work)
         worker.work.append(work)
         was_empty = not worker.unsent
-        worker.unsent += frames.dump(request)
+        worker.unsent += frames.pack(request)
         if was_empty:
             self._send(worker)
 

@@ -11,9 +11,9 @@ import gc
 import importlib
 import os
 import sys
-from typing import Any
 
-from exe.sandbox import calls, child, pages, recursion, supervise, tracing
+from exe.sandbox import calls, child, frames, pages, recursion, supervise, tracing
+from exe.sandbox.forking import Forker
 
 _WARM = ("collections", "dataclasses", "datetime", "enum", "functools", "itertools", "math", "re",
          "string", "typing")  # fmt: skip
@@ -53,7 +53,7 @@ _CALLS = ("gather([1, 'a', 2, 'a'])", "gather('abc', None, 'b', mode=[1])", "bro
           "gather([])['total'] + 1", "undefined(1)")  # fmt: skip
 
 
-def rehearse(zygote: Any) -> None:
+def rehearse(forker: Forker) -> None:
     """Import what programs import, run programs here and in children, then keep the collector off all that exists."""
     for name in _WARM:
         importlib.import_module(name)
@@ -70,29 +70,30 @@ def rehearse(zygote: Any) -> None:
     sys.modules.pop(child.MODULE, None)
     sys.setrecursionlimit(limit)
     sys.set_int_max_str_digits(digits)
-    _fork_some(zygote)
+    _fork_some(forker)
     gc.collect()
     pages.plug()
     gc.freeze()
-    _fork_some(zygote)  # again, since the memory that was at hand is now another
+    _fork_some(forker)  # again, since the memory that was at hand is now another
 
 
 def _perform(call: str, read: int, write: int) -> None:
     """Do in this process what a child does between confining itself and ending, and take what it writes."""
     reporter = child.Reporter(write, os.urandom(supervise.NONCE))
-    parts = calls.split(call)
     task = _task(call)
-    code = child.compile_program(task, reporter)
+    source, ((_, parts),) = task.job.contents()
+    code = child.compile_program(task, source, reporter)
     reporter.tell(child.evaluate(code, call, parts, recursion.Depth(1000, below=1), task.result_bytes, {}))
     stream = supervise.Stream(reporter.nonce, 1)
     stream.feed(os.read(read, 1 << 16))
     assert stream.complete
 
 
-def _fork_some(zygote: Any) -> None:
+def _fork_some(forker: Forker) -> None:
     for index in range(_FORKS):
-        zygote.fork(_task(_CALLS[index % len(_CALLS)]))
+        forker.fork(_task(_CALLS[index % len(_CALLS)]))
 
 
 def _task(call: str) -> child.Task:
-    return child.Task(_PROGRAM, [(call, calls.split(call))], None, False, False, None, 1 << 16)
+    payload = frames.dump_job(0, _PROGRAM, [(call, calls.split(call))], frames.Kind())
+    return child.Task(frames.load_job(payload), 0, 1, None, False, False, None, 1 << 16)

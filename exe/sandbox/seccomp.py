@@ -105,6 +105,7 @@ NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "statx": (332, 291),
     "rseq": (334, 293),
     "clone3": (435, 435),
+    "close_range": (436, 436),
     "faccessat2": (439, 439),
 }
 

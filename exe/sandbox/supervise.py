@@ -15,6 +15,14 @@ PATIENCE = 4  # times its wall-clock limit that a busy process gets, at most
 _KINDS = (b"V", b"R", b"T")
 
 
+def whole(data: bytes, nonce: bytes) -> tuple[bytes, bytes] | None:
+    """Kind and payload where `data` is one report and nothing else; None leaves it to `Stream` to say what it is."""
+    if data[:NONCE] != nonce or int.from_bytes(data[_HEADER - 4 : _HEADER], "big") != len(data) - _HEADER:
+        return None
+    kind, payload = data[NONCE : NONCE + 1], data[_HEADER:]
+    return (kind, payload) if kind in _KINDS and b"\n" not in payload else None
+
+
 class Stream:
     """What a child has written so far: C? (V | R | T)*, each with the nonce, as many as there are calls.
 

@@ -10,9 +10,10 @@ zygote → host, first: one JSON object
     {"ready": true, "python": "3.11.7", "seccomp": bool, "landlock": ABI version or 0, "holes": [attack, …],
      "preload": "" or what the preload raised}
     `holes` names the attacks that went through; it is empty unless `attack` was asked for, or a wall is missing.
-host → zygote, then: one JSON object a job
-    {"id": int, "source": str, "calls": [[str, its parts (see calls.py) or null], …], "trace": bool, "batch": bool, "cover": bool,
-     "witness": int}
+host → zygote, then: one frame a job, which `frames.dump_job` writes
+    id (four bytes), number of calls (four bytes), trace, batch, cover (a byte each), witness
+    (four bytes), and, marshalled, for the children
+    (source, ((call, its parts (see calls.py) or None), …))
 zygote → host: one frame for each call, in order, of three lines
     {"id": int, "call": int, "cpu": seconds, "forged": bool}     written by the zygote
     {"status", "plain", "typed", "detail", "unstable", "mutates_arguments"}     written by the child, or for it
@@ -33,19 +34,14 @@ import builtins
 import importlib
 import importlib.machinery
 import os
-import select
 import signal
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-_fork, _close, _dup2, _read = os.fork, os.close, os.dup2, os.read
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _PRIVATE = "exe"
-_READ_SIZE = 1 << 16
-_FORGED = ("forged", "bytes that our worker does not write")
 _INHERITED = ("memory", "crashed", "overflow")  # what a call in a batch may owe to the calls before it
 
 
@@ -82,7 +78,7 @@ def _import_harness() -> dict[str, Any]:
     finder = _PrivateFinder()
     sys.meta_path.insert(0, finder)
     sys.path.insert(0, _ROOT)
-    names = ("child", "frames", "pages", "recursion", "rehearsal", "supervise", "tripwire", "walls")
+    names = ("child", "forking", "frames", "recursion", "rehearsal", "tripwire", "walls")
     modules = {name: importlib.import_module(f"exe.sandbox.{name}") for name in names}
     sys.path.remove(_ROOT)
     sys.meta_path.remove(finder)
@@ -97,19 +93,15 @@ def _forget(roots: tuple[str, ...]) -> None:
 
 
 class Zygote:
-    """One worker: reads jobs, forks children, watches them, forwards their frames."""
+    """One worker: reads jobs, has children forked for them, forwards what they write."""
 
     def __init__(self, channel: tuple[int, int], modules: dict[str, Any]) -> None:
         self.requests, self.replies = channel
-        self.child, self.frames, self.supervise = modules["child"], modules["frames"], modules["supervise"]
-        self.recursion = modules["recursion"]
-        self.rehearsal, self.walls = modules["rehearsal"], modules["walls"]
+        self.child, self.forking, self.frames = modules["child"], modules["forking"], modules["frames"]
+        self.recursion, self.rehearsal, self.walls = modules["recursion"], modules["rehearsal"], modules["walls"]
         self.tripwire = modules["tripwire"].Tripwire()
-        self.confine: Callable[[int], None] = lambda _: None
         self.limits: dict[str, Any] = {}
-        self.filtered = False
-        self.poll = select.poll()
-        self.patience = 0
+        self.forker: Any = None
 
     def start(self) -> None:
         """Read the hello frame, raise the walls, warm up, say ready."""
@@ -117,20 +109,23 @@ class Zygote:
         if payload is None:
             raise SystemExit(0)
         hello = self.frames.load(payload)
-        self.limits, self.filtered = hello["limits"], hello["seccomp"]
-        self.patience = int(min(self.limits["cpu_seconds"], self.limits["wall_seconds"]) * 500)
-        self.confine, landlock_abi = self.walls.raise_walls(hello)
+        self.limits = hello["limits"]
+        confine, landlock_abi = self.walls.raise_walls(hello)
+        depth = self.recursion.Depth(self.limits["recursion_limit"], below=0)  # for the rehearsal
+        self.forker = self.forking.Forker(
+            (self.requests, self.replies), self.limits, self.tripwire, confine, depth, filtered=hello["seccomp"]
+        )
         self.tripwire.install()
         failure = self._preload(hello["preload"])
         holes = []
         if hello["attack"]:
-            holes = self.walls.attack(self.confine)
+            holes = self.walls.attack(confine)
         else:
-            self.rehearsal.rehearse(self)
+            self.rehearsal.rehearse(self.forker)
         ready = {
             "ready": True,
             "python": "{}.{}.{}".format(*sys.version_info[:3]),
-            "seccomp": self.filtered,
+            "seccomp": hello["seccomp"],
             "landlock": landlock_abi,
             "holes": holes,
             "preload": failure,
@@ -151,175 +146,69 @@ class Zygote:
 
     def serve(self) -> None:
         """Work until stdin ends."""
-        self.poll.register(self.requests, 0)  # only that the host hung up
-        while (payload := self.frames.read_frame(self.requests, self.limits["request_bytes"])) is not None:
-            self.work(self.frames.load(payload))
+        self.forker.depth = self.recursion.Depth(self.limits["recursion_limit"], below=4)
+        read_frame, load_job, limit = self.frames.read_frame, self.frames.load_job, self.limits["request_bytes"]
+        while (payload := read_frame(self.requests, limit)) is not None:
+            job = load_job(payload)
+            if job.batch:
+                self.work_in_batches(job)
+            else:
+                self.work(job)
 
-    def work(self, job: dict[str, Any]) -> None:
-        """Answer every call of a job, in order."""
-        if job["batch"]:
-            self._work_in_batches(job)
-            return
-        calls = job["calls"]
+    def work(self, job: Any) -> None:
+        """Answer every call of a job, in order, each from a process of its own."""
         code: bytes | None = None
         instrumented: bytes | None = None
-        for at, call in enumerate(calls):
-            more = at + 1 < len(calls)
-            stream, failure, cpu = self.fork(self._task(job, [call], code, want=code is None and more))
-            code = code or stream.code
-            if failure is not None:
-                self._reply(job, at, failure, cpu)
+        for at in range(job.calls):
+            more = at + 1 < job.calls
+            task = self.child.Task(
+                job, at, at + 1, code, code is None and more, False, None, self.limits["result_bytes"]
+            )
+            heard = self.forker.fork(task)
+            code = code or heard.code
+            if heard.failure is not None:
+                self._send(self._reply(job, at, heard.failure, heard.cpu))
                 continue
-            kind, payload = stream.outcomes[0]
+            kind, payload = heard.outcomes[0]
             trace = b"{}"
-            if job["trace"] and kind == b"V":
-                task = self._task(job, [call], code, want=instrumented is None and more)
-                stream, failure, _ = self.fork(task._replace(trace=True, instrumented=instrumented))
-                instrumented = instrumented or stream.code
-                if failure is None and stream.outcomes[0][0] == b"T":
-                    trace = stream.outcomes[0][1]
-            self._reply(job, at, payload, cpu, trace)
+            if job.trace and kind == b"V":
+                task = task._replace(code=code, want_code=instrumented is None and more, trace=True)
+                counted = self.forker.fork(task._replace(instrumented=instrumented))
+                instrumented = instrumented or counted.code
+                if counted.failure is None and counted.outcomes[0][0] == b"T":
+                    trace = counted.outcomes[0][1]
+            self._send(self._reply(job, at, payload, heard.cpu, trace))
 
-    def _work_in_batches(self, job: dict[str, Any]) -> None:
-        calls = job["calls"]
+    def work_in_batches(self, job: Any) -> None:
+        """Answer every call of a job, in order, as many as can be from one process."""
         at = 0
-        while at < len(calls):
-            stream, failure, cpu = self.fork(self._task(job, calls[at:], None, want=False), (job, at))
-            at += len(stream.outcomes)
-            if failure is None or (stream.outcomes and failure.status in _INHERITED):
+
+        def pass_on(outcomes: list[Any], cpu: float) -> None:
+            nonlocal at
+            replies = [self._reply(job, place, told, cpu) for place, (_, told) in enumerate(outcomes, at)]
+            self._send(b"".join(replies))
+            at += len(outcomes)
+
+        while at < job.calls:
+            task = self.child.Task(job, at, job.calls, None, False, False, None, self.limits["result_bytes"])
+            heard = self.forker.fork(task, pass_on)
+            if heard.failure is None or (heard.outcomes and heard.failure.status in _INHERITED):
                 continue
-            self._reply(job, at, failure, cpu)
-            at += 1
+            pass_on([(b"R", heard.failure)], heard.cpu)
 
-    def _task(self, job: dict[str, Any], calls: list[Any], code: bytes | None, *, want: bool) -> Any:
-        limit = self.limits["result_bytes"]
-        return self.child.Task(job["source"], calls, code, want, False, None, limit, job["cover"], job["witness"])
-
-    def _reply(self, job: dict[str, Any], call: int, outcome: Any, cpu: float, trace: bytes = b"{}") -> None:
-        """Send one frame. `outcome` is what a child wrote, or the zygote's own word of what became of it."""
+    def _reply(self, job: Any, call: int, outcome: Any, cpu: float, trace: bytes = b"{}") -> bytes:
+        """One frame. `outcome` is what a child wrote, or the zygote's own word of what became of it."""
         forged = b"false"
         if type(outcome) is not bytes:
             forged = b"true" if outcome.status == "forged" else b"false"
             outcome = outcome.bytes()
         if len(outcome) > self.limits["reply_bytes"]:
             outcome = self.child.failure("overflow", f"reply of {len(outcome)} bytes").bytes()
-        header = b'{"id":%d,"call":%d,"cpu":%.6f,"forged":%s}\n' % (job["id"], call, cpu, forged)
-        self.frames.write_all(self.replies, self.frames.pack(header + outcome + b"\n" + trace))
+        header = b'{"id":%d,"call":%d,"cpu":%.6f,"forged":%s}' % (job.number, call, cpu, forged)
+        return self.frames.pack(b"%b\n%b\n%b" % (header, outcome, trace))  # type: ignore[no-any-return]
 
-    def fork(self, task: Any, batch: tuple[dict[str, Any], int] | None = None) -> tuple[Any, Any, float]:
-        """Run one task in a child: what it wrote, what became of the call at which it ended, CPU seconds.
-
-        The second is None when every call has its outcome. The outcomes of a `batch`, a job and the place of the task's
-        first call in it, go to the host as they come.
-        """
-        nonce = os.urandom(self.supervise.NONCE)
-        read, write = os.pipe()
-        output = _sink()
-        stream = self.supervise.Stream(nonce, len(task.calls))
-        reporter = self.child.Reporter(write, nonce)
-        run, tripwire, confine, calls = self.child.run, self.tripwire, self.confine, len(task.calls)
-        depth = self.recursion.Depth(self.limits["recursion_limit"], below=2)
-        foreign = (read, output, self.requests, self.replies)
-        self.poll.register(read, select.POLLIN)
-        began = time.monotonic()
-        pid = _fork()
-        if pid == 0:
-            try:
-                if not self.filtered:
-                    os.setpgid(0, 0)  # so that what it leaves behind can be found
-                _dup2(output, 1)
-                _dup2(output, 2)
-                for descriptor in foreign:
-                    _close(descriptor)
-                confine(calls)
-                run(task, reporter, tripwire, depth)
-            finally:
-                os._exit(72)
-        _close(write)
-        verdict = (
-            self._listen(pid, read, stream, began) if batch is None else self._follow(pid, read, stream, began, batch)
-        )
-        status, cpu, lingered = self.supervise.reap(pid, kill=verdict is not None, reported=stream.complete)
-        self.poll.unregister(read)
-        _close(read)
-        _close(output)
-        if not self.filtered:
-            self.supervise.sweep(pid)
-        if stream.complete:
-            return stream, None, cpu
-        if lingered:
-            verdict = "crashed", "closed its channel and went on"
-        verdict = verdict or self.supervise.ended(status, cpu, self.limits["cpu_seconds"])
-        if verdict is None and stream.forged:
-            verdict = _FORGED
-        if verdict is None:
-            verdict = "crashed", f"ended with status {os.WEXITSTATUS(status)} and no result"
-        return stream, self.child.failure(*verdict), cpu
-
-    def _listen(self, pid: int, read: int, stream: Any, began: float) -> tuple[str, str] | None:
-        """Take all that a child writes until it ends, within its time; or why it must be killed.
-
-        Does next to nothing while the child is there: each page that one of the two writes to is copied for it.
-        """
-        poll = self.poll.poll
-        if (events := poll(self.patience)) and len(events) == 1 and events[0][0] == read:
-            data = _read(read, _READ_SIZE)
-            if data and (events := poll(self.patience)) and events == [(read, select.POLLHUP)]:
-                stream.feed(data)
-                stream.close()
-                return None
-        else:
-            data = b""
-        return self._follow(pid, read, stream, began, None, data)
-
-    def _follow(
-        self,
-        pid: int,
-        read: int,
-        stream: Any,
-        began: float,
-        batch: tuple[dict[str, Any], int] | None,
-        data: bytes = b"",
-    ) -> tuple[str, str] | None:
-        """As `_listen`, with an eye on the clock and on every frame. `data` is what has been read already."""
-        limits = self.limits
-        allowance = self.supervise.Allowance(pid, began, limits["wall_seconds"], limits["cpu_seconds"])
-        ceiling = limits["reply_bytes"] + 3 * limits["request_bytes"]  # an outcome and a compiled program
-        stream.feed(data)
-        while not stream.complete and not stream.forged:
-            left = allowance.left()
-            events = self.poll.poll(int(left * 1000) + 1) if left > 0 else []
-            if not events:
-                if (verdict := allowance.verdict()) is not None:
-                    return verdict  # type: ignore[no-any-return]
-                continue
-            if len(events) > 1 or events[0][0] != read:
-                os.kill(pid, signal.SIGKILL)
-                os._exit(0)
-            data = _read(read, _READ_SIZE)
-            if not data:
-                stream.close()
-                return None
-            known = len(stream.outcomes)
-            stream.feed(data)
-            if batch is not None and len(stream.outcomes) > known:
-                self._pass_on(batch, stream.outcomes, known, allowance.next_call())
-            if stream.pending > ceiling:
-                return "overflow", f"reply of more than {ceiling} bytes"
-        return _FORGED if stream.forged else None
-
-    def _pass_on(self, batch: tuple[dict[str, Any], int], outcomes: list[Any], known: int, cpu: float) -> None:
-        """Send what has come of a batch since `known`, its CPU time in equal parts."""
-        job, at = batch
-        for place in range(known, len(outcomes)):
-            self._reply(job, at + place, outcomes[place][1], cpu / (len(outcomes) - known))
-
-
-def _sink() -> int:
-    """Where a program's output goes: memory, bounded by the file-size limit, never read."""
-    if hasattr(os, "memfd_create"):
-        return os.memfd_create("output")
-    return os.open(os.devnull, os.O_WRONLY)
+    def _send(self, data: bytes) -> None:
+        self.frames.write_all(self.replies, data)
 
 
 def main() -> None:
@@ -330,7 +219,6 @@ def main() -> None:
     os.close(write)
     os.dup2(nothing, 0)
     os.close(nothing)
-    os.dup2(2, 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     zygote = Zygote((requests, replies), _import_harness())
     zygote.start()

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from exe.sandbox import frames
+from exe.sandbox import frames, supervise
 
 
 def test_round_trip_in_pieces() -> None:
@@ -51,3 +51,30 @@ def test_blocking_read_ends_at_the_end() -> None:
     assert frames.read_frame(read, 100) == b'{"a":1}'
     assert frames.read_frame(read, 100) is None
     os.close(read)
+
+
+def test_a_job_arrives_as_it_was_sent() -> None:
+    calls = [("f('ü\ud800')", None), ("f(1)", "((f), ((1), ), {})")]
+    kind = frames.Kind(batch=True, witness=3)
+    job = frames.load_job(frames.dump_job(7, "def f(x): return x", calls, kind))
+    assert job[:6] == (7, 2, *kind)
+    assert job.contents() == ("def f(x): return x", tuple(calls))
+
+
+NONCE = bytes(range(2, 18))
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (NONCE + b"V\0\0\0\2{}", (b"V", b"{}")),
+        (NONCE + b"V\0\0\0\2{}junk", None),
+        (NONCE + b"V\0\0\0\3{}", None),
+        (NONCE + b"C\0\0\0\2{}", None),
+        (NONCE + b"V\0\0\0\2\n}", None),
+        (b"n" * 16 + b"V\0\0\0\2{}", None),
+        (b"", None),
+    ],
+)
+def test_one_report_and_nothing_else(data: bytes, found: tuple[bytes, bytes] | None) -> None:
+    assert supervise.whole(data, NONCE) == found
