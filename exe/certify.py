@@ -59,7 +59,7 @@ def certify(
         views += [(execute, number) for number, execute in enumerate(more, WITNESSES[-1] + 1)]
     with integer_digits():
         for turn, (execute, number) in enumerate(views):
-            open_ = [at for at, (a, b) in enumerate(zip(first, second, strict=True)) if _agree(a, b)]
+            open_ = [at for at, (a, b) in enumerate(zip(first, second, strict=True)) if agree(a, b)]
             for at, outcome in _seen(execute, program.source, expressions, _order(open_, turn), first, number):
                 second[at] = outcome
         return [_judge(program, call, a, b) for call, a, b in zip(calls, first, second, strict=True)]
@@ -80,13 +80,13 @@ def _seen(
         return
     calls = tuple(expressions[at] for at in places)
     found = dict(zip(places, _run(execute, Job(source=source, calls=calls, batch=True, witness=witness)), strict=True))
-    doubtful = [at for at in places if not _agree(first[at], found[at])]
+    doubtful = [at for at in places if not agree(first[at], found[at])]
     if doubtful:
         repeated = tuple(expressions[at] for at in doubtful for _ in range(AGAIN))
         again = iter(_run(execute, Job(source=source, calls=repeated, witness=witness)))
         for at in doubtful:
             runs = [next(again) for _ in range(AGAIN)]
-            found[at] = next((run for run in runs if not _agree(first[at], run)), runs[0])
+            found[at] = next((run for run in runs if not agree(first[at], run)), runs[0])
     yield from found.items()
 
 
@@ -119,10 +119,10 @@ def _judge(program: Program, call: Call, first: Outcome, second: Outcome) -> Cas
         raise ValueError(f"an outcome of status {first.status} without its value")
     unstable = first.unstable or second.unstable
     if unstable is not None:
-        detail = f"{_clip(unstable)}: {_shown(first)} | {_shown(second)}"
+        detail = f"{_clip(unstable)}: {shown(first)} | {shown(second)}"
         return Rejection(subject=identity, stage="certify", reason="unstable-text", detail=detail)
     if _text(first) != _text(second):
-        detail = f"{_shown(first)} | {_shown(second)}"
+        detail = f"{shown(first)} | {shown(second)}"
         return Rejection(subject=identity, stage="certify", reason="nondeterministic", detail=detail)
     runtime: dict[str, int | float] = dict(first.runtime)
     return Case(
@@ -143,7 +143,8 @@ def _asked(outcome: Outcome) -> bool:
     return outcome.plain is not None and outcome.typed is not None
 
 
-def _agree(first: Outcome, second: Outcome) -> bool:
+def agree(first: Outcome, second: Outcome) -> bool:
+    """Whether two outcomes are ones to ask about, and the same in all that counts."""
     return _asked(first) and _asked(second) and _text(first) == _text(second)
 
 
@@ -152,7 +153,8 @@ def _text(outcome: Outcome) -> tuple[str, str, str]:
     return outcome.status, canonical(outcome.plain), dumps(outcome.typed)
 
 
-def _shown(outcome: Outcome) -> str:
+def shown(outcome: Outcome) -> str:
+    """An outcome for people, in a bounded length."""
     return _clip(canonical(outcome.plain) if outcome.plain is not None else f"{outcome.status}: {outcome.detail}")
 
 

@@ -231,6 +231,9 @@ class Case:
     cluster: str | None = None
     language: str | None = None
     date: str | None = None
+    differs: tuple[str, ...] | None = (
+        None  # versions of Python under which the outcome is another ("3.13"); never asked
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

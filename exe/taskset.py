@@ -203,6 +203,24 @@ def write_set(
     return finished
 
 
+def rewrite(tasks: TaskSet, cases: Sequence[Case], rejections: Iterable[Rejection]) -> Manifest:
+    """Writes the set anew in its folder with these of its cases, the programs that they need, and more rejections.
+
+    Raises StorageError.
+    """
+    path = tasks.directory / MEASUREMENTS
+    measured = [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.is_file() else []
+    used, ids = {case.program for case in cases}, {case.id for case in cases}
+    return write_set(
+        tasks.directory,
+        tasks.manifest,
+        [program for program in tasks.programs.values() if program.id in used],
+        cases,
+        [*codec.read_jsonl(tasks.directory / "rejections.jsonl", Rejection), *rejections],
+        [row for row in measured if row.get("case") in ids],
+    )
+
+
 def canary(name: str, seed: int) -> str:
     """The GUID that marks this set's text in any training corpus: a name-based UUID (RFC 9562, version 5)."""
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"execution-eval:{name}:{seed}"))

@@ -10,7 +10,7 @@ from typing import Literal
 from exe.errors import UsageError
 from exe.records import Case, Json, Message, Program
 
-PROMPT_VERSION = 1
+PROMPT_VERSION = 2
 KINDS = ("output",)
 """The kinds of case that have a prompt."""
 Style = Literal["direct", "cot"]
@@ -76,7 +76,7 @@ Call:
 """
 
 _TASK_ODATA = """\
-Below are a Python program and a call. The call is evaluated once the program has been executed under CPython {python}. \
+Below are a Python program and a call. The call is evaluated once the program has been executed under CPython {python}, its time zone UTC. \
 Predict the outcome exactly.
 """
 
@@ -90,7 +90,7 @@ UUID and path values are strings. An enum member is its value. Any other object 
 """
 
 _TASK_PYTHON = """\
-Below are a Python program and a call. The call is evaluated once the program has been executed under CPython {python}. \
+Below are a Python program and a call. The call is evaluated once the program has been executed under CPython {python}, its time zone UTC. \
 Predict the value that it returns.
 """
 
@@ -151,7 +151,7 @@ def messages(
 ) -> tuple[Message, ...]:
     """The conversation that asks `case`: one user message, or with `examples` worked turns before it.
 
-    `python` is the version that the truth was made with ("3.11.7"). Raises UsageError for a kind of case that this
+    `python` is the version that the truth was made with ("3.11.7"); every truth is made in the time zone UTC. Raises UsageError for a kind of case that this
     version has no prompt for.
     """
     if case.kind not in KINDS:

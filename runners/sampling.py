@@ -46,10 +46,12 @@ def selected(
 ) -> tuple[Case, ...]:
     """The cases of the wanted kinds (all for none named) whose program has at most `max_source` characters.
 
-    `error` is the slice of `output` cases that raise.
+    `error` is the slice of `output` cases that raise. Cases whose outcome differs between versions of Python are left out.
     """
 
     def wanted(case: Case) -> bool:
+        if case.differs:
+            return False
         if max_source is not None and len(programs[case.program].source) > max_source:
             return False
         return (

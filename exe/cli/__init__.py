@@ -29,6 +29,7 @@ VERBS: tuple[tuple[str, str, str], ...] = (
     ("leaderboard", "exe.cli.leaderboard", "Rank the runs below a folder."),
     ("show", "exe.cli.show", "Show a set, a program or a case."),
     ("verify", "exe.cli.verify", "Compare programs with the functions they were made from."),
+    ("certify", "exe.cli.certify", "Prove that truths are stable and graded rightly."),
     ("import", "exe.cli.importing", "Turn another benchmark's files into a task set."),
     ("doctor", "exe.cli.doctor", "Check what this machine can do."),
 )

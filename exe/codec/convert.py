@@ -15,7 +15,7 @@ Json = Any
 R = TypeVar("R")
 
 _OMITTED: dict[type, frozenset[str]] = {
-    records.Case: frozenset({"question", "metric", "cluster", "language", "date"}),
+    records.Case: frozenset({"question", "metric", "cluster", "language", "date", "differs"}),
 }
 """Fields that are left out of the file where they are None."""
 

@@ -71,7 +71,7 @@ def parse_odata(text: str) -> Answer:
 def _within(text: str) -> Answer:
     """The answer in a text that is more than an answer."""
     found = containers(text)
-    shown = visible(text, _spans(found))
+    shown = visible(text, _quoted(text, _spans(found)))
     if not shown.strip():
         return _none("only reasoning, no answer after it")
     if shown != text:
@@ -240,6 +240,16 @@ def _is_comment(name: Any, member: Any) -> bool:
 
 def _spans(found: Iterable[Reading]) -> list[tuple[int, int]]:
     return [(reading.start, reading.end) for reading in found if reading.status != "broken"]
+
+
+def _quoted(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The spans, and those of fences that hold one text: a tag of reasoning in them is the answer's own."""
+    texts = [
+        (block.start, block.end)
+        for block in fences(text)[-20:]
+        if block.closed and block.body.lstrip().startswith(('"', "'")) and _whole(block.body) is not None
+    ]
+    return sorted([*spans, *(one for one in texts if not any(a < one[1] and one[0] < b for a, b in spans))])
 
 
 def _none(reason: str, source: str | None = None) -> Answer:

@@ -34,6 +34,8 @@ _ENDING = re.compile(
     r"(?:[ \t]*[:=]|[ \t]+(?:is|are|would[ \t]+be|will[ \t]+be|should[ \t]+be|must[ \t]+be)\b:?)[*_]{0,3}",
     re.IGNORECASE,
 )
+_TAGGED_LINE = re.compile(r"^(?=[^\n]{0,2000}[\[<◁])[ \t]{0,8}[bBrRuUfF(\[{]{0,8}['\"][^\n]{1,2000}$", re.MULTILINE)
+_MAX_TAGGED = 50
 _ASSERT_LINE = re.compile(r"^[ \t>*`]{0,8}(?P<statement>assert\b[^\n]{1,100000})$", re.MULTILINE)
 
 
@@ -42,8 +44,10 @@ def parse_python(text: str) -> Answer:
     whole = _read(text)
     if whole.status != "unparseable":
         return whole
-    region = answer_region(text)
-    protected = [region] if region and _read(text[slice(*region)]).status != "unparseable" else []
+    protected = _answers(text)
+    region = answer_region(text, protected)
+    if region and _read(text[slice(*region)]).status != "unparseable":
+        protected = [region]
     shown = visible(text, protected)
     if not shown.strip():
         return _none("only reasoning, no answer after it")
@@ -51,12 +55,39 @@ def parse_python(text: str) -> Answer:
         whole = _read(shown, "reasoning")
         if whole.status != "unparseable":
             return whole
-    region = answer_region(shown)
+    region = answer_region(shown, _answers(shown))
     if region is not None:
         return _read(shown[slice(*region)], "answer tags")
     if _statements(shown) > 1:
         return _none("several statements")
     return _ending(shown) or _last_block(shown) or whole
+
+
+def _answers(text: str) -> list[tuple[int, int]]:
+    """Where fences, lines and a last sentence hold a literal: a tag of reasoning or answer in it is its own text."""
+    spans = [(block.start, block.end) for block in fences(text)[-20:] if block.closed and _is_answer(block.body)]
+    tagged = islice(_TAGGED_LINE.finditer(text), _MAX_TAGGED)
+    spans += [line.span() for line in tagged if _is_answer(line[0])]
+    start = len(text.rstrip().rpartition("\n")[0])
+    for label in islice(_ENDING.finditer(text, start), 5):
+        body = text[label.end() :].strip(" \t\n*").removesuffix(".")
+        if _is_answer(body):
+            spans.append((label.end(), len(text)))
+            break
+    return _disjoint(spans)
+
+
+def _is_answer(text: str) -> bool:
+    return bool(text.strip()) and _read(text).status != "unparseable"
+
+
+def _disjoint(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The spans in order, without those that begin within another."""
+    kept: list[tuple[int, int]] = []
+    for span in sorted(spans):
+        if not kept or kept[-1][1] <= span[0]:
+            kept.append(span)
+    return kept
 
 
 def _ending(text: str) -> Answer | None:

@@ -93,7 +93,8 @@ class Sandbox:
     Raises IsolationError at once where no isolation can be had and `unsafe` is not given. `unsafe` means resource
     limits only. `hash_seed` fixes PYTHONHASHSEED, and with it the surroundings (see `exe/sandbox/limits.py`); None is a
     random seed. `isolation_level` takes a level found beforehand instead of probing. `preload` is executed once in each
-    worker; what it raised stands in `preload_failure` after the first outcome, "" where it ran through.
+    worker; what it raised stands in `preload_failure` after the first outcome, "" where it ran through. `python` is the
+    path of another interpreter for the workers; LookupError where it is none.
     """
 
     def __init__(
@@ -105,6 +106,7 @@ class Sandbox:
         hash_seed: int | None = 0,
         isolation_level: Isolation | None = None,
         preload: Preload | None = None,
+        python: str | None = None,
     ) -> None:
         self.limits = limits
         self.isolation = isolation_level or (isolation.unsafe() if unsafe else isolation.probe())
@@ -112,9 +114,10 @@ class Sandbox:
         if self._size < 1:
             raise ValueError("a sandbox needs at least one worker")
         around = surroundings(hash_seed)
-        self._command = isolation.command(self.isolation, around, preload)
-        self._environment = isolation.environment(self.isolation, around)
-        self._hello = frames.dump(isolation.hello(self.isolation, limits, preload=preload))
+        self._command = isolation.command(self.isolation, around, preload, python)
+        self._environment = isolation.environment(self.isolation, around, python)
+        self._hello = frames.dump(isolation.hello(self.isolation, limits, preload=preload, python=python))
+        self.python = ""  # the version of CPython in the workers, once one is ready
         self.preload_failure = ""
         self.preloaded = False  # whether any worker ever became ready
         self._workers: list[_Worker] = []
@@ -305,6 +308,7 @@ class Sandbox:
                 raise frames.FrameError("the worker did not raise its walls")
             worker.ready = True
             self.preloaded = True
+            self.python = str(ready.get("python", ""))
             self.preload_failure = str(ready.get("preload", ""))
             self._failed_starts = 0
             return

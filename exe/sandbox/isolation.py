@@ -129,10 +129,15 @@ def attempt(isolation: Isolation) -> dict[str, Any] | str:
 
 
 def hello(
-    isolation: Isolation, limits: Limits, *, attack: bool = False, preload: Preload | None = None
+    isolation: Isolation,
+    limits: Limits,
+    *,
+    attack: bool = False,
+    preload: Preload | None = None,
+    python: str | None = None,
 ) -> dict[str, Any]:
     """The first frame to a worker: which walls to raise, which limits to hold (see `exe/sandbox/worker.py`)."""
-    found = layout.find()
+    found = layout.find(python)
     guests = [inside for _, inside in _guests(isolation, preload)]
     readable = (*found.folders, f"{BOX}/exe" if isolation.namespaces else os.path.join(found.package, "exe"), *guests)
     return {
@@ -151,17 +156,22 @@ def _guests(isolation: Isolation, preload: Preload | None) -> list[tuple[str, st
     return [(path, f"{SITE}/{index}" if isolation.namespaces else path) for index, path in enumerate(folders)]
 
 
-def environment(isolation: Isolation, around: Surroundings) -> dict[str, str]:
+def environment(isolation: Isolation, around: Surroundings, python: str | None = None) -> dict[str, str]:
     """The environment of a worker's process; behind bwrap the interpreter gets it by `--setenv` instead."""
     if isolation.namespaces:
         return {}
-    found = layout.find()
+    found = layout.find(python)
     return {**around.environment(), **_BOUND, "PYTHONHOME": found.home}
 
 
-def command(isolation: Isolation, around: Surroundings, preload: Preload | None = None) -> list[str]:
-    """The command that starts a worker; it speaks the protocol of `exe/sandbox/worker.py` on stdin and stdout."""
-    found = layout.find()
+def command(
+    isolation: Isolation, around: Surroundings, preload: Preload | None = None, python: str | None = None
+) -> list[str]:
+    """The command that starts a worker; it speaks the protocol of `exe/sandbox/worker.py` on stdin and stdout.
+
+    `python` is the interpreter's path, None for the one that runs here.
+    """
+    found = layout.find(python)
     flags = ["-s", "-S", "-P", "-B"]  # not -I, which would ignore the hash seed
     if not isolation.namespaces:
         return [found.executable, *flags, os.path.join(found.package, "exe", "sandbox", "worker.py")]

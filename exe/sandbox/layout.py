@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import os
 import struct
+import subprocess
 import sys
 import sysconfig
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 _LIBRARIES = ("ld-", "ld.", "ld64", "libc.", "libc-", "libm.", "libm-", "libpython", "libdl", "libpthread", "libgcc_s")
 _TOP_LINKS = ("/lib", "/lib64", "/lib32", "/libx32")
 _PT_INTERP = 3
+_ASKED_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +32,33 @@ class Layout:
     package: str  # the folder that holds the package `exe`
 
 
-def find() -> Layout:
-    """Look at the running interpreter. Works for system, pyenv and virtual-environment Pythons."""
+def find(python: str | None = None) -> Layout:
+    """Look at the running interpreter, or at another one by its path. Works for system, pyenv and virtual-environment Pythons.
+
+    Raises LookupError, in one line, where `python` is no CPython that can be asked.
+    """
+    return _own() if python is None else _other(os.path.abspath(python))
+
+
+@functools.cache
+def _other(python: str) -> Layout:
+    """The other interpreter runs this very file."""
+    command = [python, "-I", "-S", "-B", os.path.abspath(__file__)]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=_ASKED_SECONDS, check=True, cwd="/", env={})
+        found = json.loads(done.stdout)
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        raise LookupError(f"{python}: no Python that tells where it lies ({type(error).__name__})") from None
+    found = {name: _frozen(value) for name, value in found.items()}
+    return Layout(**found)
+
+
+def _frozen(value: Any) -> Any:
+    """Lists of JSON as the tuples that they were."""
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+def _own() -> Layout:
     executable = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
     bases = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix}
     names = ("stdlib", "platstdlib")
@@ -90,3 +120,7 @@ def _interpreter_of(executable: str) -> str | None:
                 file.seek(start)
                 return file.read(length).rstrip(b"\0").decode()
     return None
+
+
+if __name__ == "__main__":
+    print(json.dumps(asdict(_own())))

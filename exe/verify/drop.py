@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
-from exe import codec, taskset
-from exe.records import Json, Manifest, Rejection
+from exe import taskset
+from exe.records import Manifest, Rejection
 from exe.taskset import TaskSet
 from exe.verify.findings import Report
 
@@ -20,7 +17,7 @@ def without_unfaithful(tasks: TaskSet, report: Report) -> Manifest:
     outcomes. Cases that could not be compared stay. Raises StorageError.
     """
     gone = {one.program for one in report.functions if any(check.verdict == "different" for check in one.cases)}
-    rejections = list(codec.read_jsonl(tasks.directory / "rejections.jsonl", Rejection))
+    rejections: list[Rejection] = []
     for one in report.functions:
         if one.program not in gone:
             continue
@@ -32,24 +29,8 @@ def without_unfaithful(tasks: TaskSet, report: Report) -> Manifest:
             if check.verdict == "different":
                 detail = f"{check.reason}; original {check.original} | program {check.program}"
             rejections.append(_rejection(check.case, detail))
-    kept = [case for case in tasks.cases if case.program not in gone]
-    return taskset.write_set(
-        tasks.directory,
-        tasks.manifest,
-        [program for program in tasks.programs.values() if program.id not in gone],
-        kept,
-        rejections,
-        _measurements(tasks.directory / taskset.MEASUREMENTS, {case.id for case in kept}),
-    )
+    return taskset.rewrite(tasks, [case for case in tasks.cases if case.program not in gone], rejections)
 
 
 def _rejection(subject: str, detail: str) -> Rejection:
     return Rejection(subject=subject, stage="certify", reason=UNFAITHFUL, detail=detail)
-
-
-def _measurements(path: Path, kept: set[str]) -> list[Json]:
-    """The measured rows of the cases that stay."""
-    if not path.is_file():
-        return []
-    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    return [row for row in rows if row.get("case") in kept]

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from exe import values
 from exe.errors import RequestError
+from exe.grading.gold import gold
 from exe.records import Case, Completion, Json, Program
 from runners.models.base import Request, Traits
 
@@ -21,9 +22,7 @@ _TRAITS = Traits(remote=False, repairs=False, max_tokens=None, concurrency=1)
 
 def truth_text(_program: Program, case: Case, answer_format: AnswerFormat) -> str:
     """The ground truth as a perfect model would write it; a Python literal where the set asks for one."""
-    if answer_format == "python" and "error" not in case.expected:
-        return values.literal(values.decode(case.typed["value"]))
-    return values.dumps(case.expected)
+    return gold(case, answer_format)
 
 
 def echo_text(program: Program, case: Case, answer_format: AnswerFormat) -> str:

@@ -27,6 +27,8 @@ ALLOWED: dict[str, set[str]] = {
     "exe.hashing": set(),
     "exe.certify": DATA | {"exe.hashing"},
     "exe.grading": DATA,
+    "exe.proof": DATA | {"exe.grading"},
+    "exe.recertify": DATA | {"exe.certify", "exe.proof", "exe.taskset", "exe.sandbox"},
     "exe.suites": DATA | {"exe.analysis", "exe.taskset", "exe.grading"},
     "exe.chain": DATA | {"exe.analysis", "exe.screen", "exe.inline", "exe.inputs", "exe.certify"},
     "exe.build": DATA | {"exe.taskset", "exe.chain", "exe.sources", "exe.sandbox"},

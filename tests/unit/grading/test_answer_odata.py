@@ -182,3 +182,8 @@ def test_an_answer_says_which_text_was_read() -> None:
     assert parse('so {"value": 1}!', "odata") == Answer(
         status="value", value=1, source='{"value": 1}', lenient=("prose",)
     )
+
+
+def test_a_tag_of_reasoning_within_a_fenced_text_is_its_text() -> None:
+    assert parse('So it is\n```json\n"<think>"\n```', "odata").value == "<think>"
+    assert parse('<think>I try\n```json\n"<think>"\n```\nno', "odata").status == "unparseable"

@@ -106,3 +106,21 @@ def test_integers_of_any_size_are_exact() -> None:
 
 def test_odd_escapes_raise_no_warning() -> None:
     assert parse(r"assert f('\d') == '\d'", "python").value == r"\d"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "So it is\n```python\n'<think>'\n```",
+        "The value is '<think>'",
+        "The value is '<think>'.",
+        "<think>hm</think>\nSo it is\n```python\n'<think>'\n```",
+    ],
+)
+def test_a_tag_of_reasoning_within_the_answer_is_its_text(text: str) -> None:
+    assert parse(text, "python").value == "<think>"
+
+
+def test_an_answer_within_reasoning_is_none() -> None:
+    assert parse("<think>I try\n```python\n'a'\n```\nbut no", "python").status == "unparseable"
+    assert parse("<think>I try\n```python\n'<think>'\n```\nbut</think> 4", "python").value == 4

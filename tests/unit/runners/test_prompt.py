@@ -112,4 +112,4 @@ def test_the_repair_message_says_the_error_and_takes_braces() -> None:
 
 def test_wording_and_version_change_together() -> None:
     """A changed template changes this hash: then raise PROMPT_VERSION, say so in the CHANGELOG, and put it here."""
-    assert (prompt.PROMPT_VERSION, prompt.PROMPT_SHA256[:12]) == (1, "b2be336793e0")
+    assert (prompt.PROMPT_VERSION, prompt.PROMPT_SHA256[:12]) == (2, "1733e5d6792b")
