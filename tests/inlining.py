@@ -15,7 +15,7 @@ from typing import Any
 
 from exe.analysis import Project, read_project
 from exe.chain import suspects
-from exe.inline import Inlined, inline
+from exe.inline import REASONS, Inlined, inline
 from exe.records import Candidate, Package, Rejection, Type
 from exe.screen import armed
 from exe.screen.traps import EVENT
@@ -134,7 +134,7 @@ _sprung: list[str] = []
 
 
 def _listen(event: str, _arguments: tuple[Any, ...]) -> None:
-    if event.startswith(EVENT):
+    if event.startswith(EVENT) and event.removeprefix(EVENT) in REASONS:  # what may be impure is of no concern here
         _sprung.append(event.removeprefix(EVENT))
         raise Sprung(event)
 
@@ -145,7 +145,7 @@ def _listening() -> None:
 
 
 def sprung(result: Inlined, use: Callable[[dict[str, Any]], object]) -> list[str]:
-    """The reasons of the traps that loading the armed program, or then using its namespace, comes to."""
+    """The hazards' reasons, of the traps that loading the armed program, or then using its namespace, comes to."""
     text = armed(result.source, result.entry, suspects(result, result.source))
     _sprung.clear()
     if text == result.source:
