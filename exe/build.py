@@ -18,7 +18,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, field
@@ -28,14 +28,17 @@ from typing import Any, Protocol
 import exe
 from exe import chain, codec, taskset
 from exe.chain import Chain, Yield
-from exe.errors import InputError, SandboxError, SourceError, StorageError, UsageError
-from exe.records import Case, Json, Manifest, Package, Program, Rejection
+from exe.errors import IncompleteError, InputError, SandboxError, SourceError, StorageError, UsageError
+from exe.inputs.model import Ask, Journal
+from exe.inputs.model.journal import rows
+from exe.records import Case, Completion, Json, Manifest, Message, Package, Program, Rejection
 from exe.sandbox.host import Sandbox
 from exe.sources import scrape
 from exe.sources.closure import installed_closure
 
 CHECKPOINTS = ".build"
 HASH_SEEDS = (0, 1)
+JOURNAL = ".completions"
 DEFAULT_PER_PACKAGE = 6
 COLLECTOR = (100_000, 20, 20)
 """Thresholds of the garbage collector in a worker: syntax trees are many objects that live long, and seldom garbage."""
@@ -57,6 +60,9 @@ class Workshop:
     cache: Path
     workers: int = field(default_factory=lambda: os.cpu_count() or 1)
     unsafe: bool = False
+    models: Callable[[], Mapping[str, Ask]] | None = None  # opened once in each process; has to be picklable
+    max_requests: int | None = None  # to models, of this command
+    max_tokens: int | None = None  # in and out, of this command
 
 
 def default_recipe(
@@ -103,6 +109,7 @@ def build(recipe: Recipe, directory: Path, workshop: Workshop, progress: Progres
             harvest = _harvest(packages, recipe, directory, workshop, progress)
             harvest.rejections.extend(refused)
             finished = _write(recipe, directory, packages, harvest, isolation)
+            _keep_completions(directory)
             shutil.rmtree(directory / CHECKPOINTS)
             return finished
     except BrokenProcessPool:
@@ -113,6 +120,14 @@ def build(recipe: Recipe, directory: Path, workshop: Workshop, progress: Progres
         raise StorageError(
             f"{error.filename or directory}: {error.strerror}; free space or choose another --set, then repeat the command to resume"
         ) from error
+
+
+def _keep_completions(directory: Path) -> None:
+    """What models answered goes with the set, outside every hash: made from it again, the set is the same."""
+    kept = directory / taskset.COMPLETIONS
+    lines = list(rows([kept, *sorted((directory / CHECKPOINTS).glob(f"*{JOURNAL}"))]))
+    if lines:
+        codec.atomic_write(kept, "".join(f"{line}\n" for line in lines).encode())
 
 
 def _refuse_another(recipe: Recipe, directory: Path) -> None:
@@ -165,7 +180,10 @@ def _write(recipe: Recipe, directory: Path, packages: Sequence[Package], harvest
 
 def settings(recipe: Recipe) -> dict[str, Json]:
     """The recipe as it stands in the manifest."""
-    return {"sources": list(recipe.sources), **asdict(recipe.chain)}
+    found = {"sources": list(recipe.sources), **asdict(recipe.chain)}
+    if not recipe.chain.errors_only:
+        del found["errors_only"]  # as it was before there was such a thing
+    return found
 
 
 def _scrape(recipe: Recipe, workshop: Workshop) -> tuple[list[Package], list[Rejection]]:
@@ -190,7 +208,8 @@ def _run(
     """Runs every package that is not finished yet through a pool of processes, each with sandboxes of its own."""
     context = multiprocessing.get_context("spawn")
     reports: Any = context.SimpleQueue()
-    with _pool(context, workshop, reports) as pool:
+    used = (context.Value("q", 0), context.Value("q", 0))
+    with _pool(context, workshop, reports, used) as pool:
         waiting: dict[Future[None], Package] = {
             pool.submit(_package, package, path, settings): package
             for package, path in sorted(zip(packages, paths, strict=True), key=lambda pair: -len(pair[0].files))
@@ -206,13 +225,13 @@ def _run(
 
 
 @contextlib.contextmanager
-def _pool(context: Any, workshop: Workshop, reports: Any) -> Iterator[ProcessPoolExecutor]:
+def _pool(context: Any, workshop: Workshop, reports: Any, used: tuple[Any, Any]) -> Iterator[ProcessPoolExecutor]:
     """A pool that ends at once, its work unfinished, when the block is left by an exception."""
     pool = ProcessPoolExecutor(
         max_workers=workshop.workers,
         mp_context=context,
         initializer=_start_worker,
-        initargs=(os.getpid(), workshop.unsafe, reports),
+        initargs=(os.getpid(), workshop, reports, used),
     )
     try:
         yield pool
@@ -230,7 +249,7 @@ def _pool(context: Any, workshop: Workshop, reports: Any) -> Iterator[ProcessPoo
 _worker: dict[str, Any] = {}
 
 
-def _start_worker(parent: int, unsafe: bool, reports: Any) -> None:
+def _start_worker(parent: int, workshop: Workshop, reports: Any, used: tuple[Any, Any]) -> None:
     """Runs once in each process of the pool: dies with the build, leaves Ctrl-C to it, opens the sandboxes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
@@ -238,8 +257,29 @@ def _start_worker(parent: int, unsafe: bool, reports: Any) -> None:
         if os.getppid() != parent:
             os._exit(1)
     gc.set_threshold(*COLLECTOR)
-    boxes = [Sandbox(workers=1, unsafe=unsafe, hash_seed=seed) for seed in HASH_SEEDS]
-    _worker.update(boxes=[box.__enter__() for box in boxes], reports=reports)
+    boxes = [Sandbox(workers=1, unsafe=workshop.unsafe, hash_seed=seed) for seed in HASH_SEEDS]
+    models = {} if workshop.models is None else workshop.models()
+    asks = {name: _within(ask, workshop, used) for name, ask in models.items()}
+    _worker.update(boxes=[box.__enter__() for box in boxes], reports=reports, asks=asks)
+
+
+def _within(ask: Ask, workshop: Workshop, used: tuple[Any, Any]) -> Ask:
+    """The model under the caps of the whole command, which all processes count together."""
+    requests, tokens = used
+
+    def asked(messages: tuple[Message, ...], schema: dict[str, Json], again: int) -> Completion:
+        with requests.get_lock():
+            if workshop.max_requests is not None and requests.value >= workshop.max_requests:
+                raise IncompleteError(f"--max-requests {workshop.max_requests} is reached; the same command goes on")
+            if workshop.max_tokens is not None and tokens.value >= workshop.max_tokens:
+                raise IncompleteError(f"--max-tokens {workshop.max_tokens} is reached; the same command goes on")
+            requests.value += 1
+        completion = ask(messages, schema, again)
+        with tokens.get_lock():
+            tokens.value += sum(completion.usage.get(name) or 0 for name in ("input", "output"))
+        return completion
+
+    return asked
 
 
 def _package(package: Package, path: Path, settings: Chain) -> None:
@@ -248,6 +288,10 @@ def _package(package: Package, path: Path, settings: Chain) -> None:
     if finished:
         return
     first, second = (box.execute for box in _worker["boxes"])
+    answered = path.parent.parent / taskset.COMPLETIONS
+    journal = Journal(path.with_name(path.name + JOURNAL), answered) if _worker["asks"] else None
+    asks = {name: journal.keeping(name, ask) for name, ask in _worker["asks"].items()} if journal is not None else {}
+    hands = chain.Hands(first=first, second=second, asks=asks)
     known = {row["subject"]: row for row in rows}
 
     def done(subject: str) -> Yield | None:
@@ -255,7 +299,7 @@ def _package(package: Package, path: Path, settings: Chain) -> None:
         return None if row is None else chain.from_row(row, str(path))
 
     with path.open("a", encoding="utf-8") as stream:
-        for found in chain.walk(package, settings, first, second, done):
+        for found in chain.walk(package, settings, hands, done):
             if found.subject not in known:
                 stream.write(json.dumps(chain.to_row(found)) + "\n")
                 stream.flush()
@@ -311,8 +355,9 @@ def _merge(paths: Sequence[Path]) -> _Harvest:
                 continue
             harvest.programs[found.program.id] = found.program
             harvest.cases.extend(found.cases)
+            generation = {} if found.generation is None else {"generation": found.generation}
             harvest.measurements.extend(
-                {"case": case, "cpu_seconds": seconds} for case, seconds in found.cpu_seconds.items()
+                {"case": case, "cpu_seconds": seconds, **generation} for case, seconds in found.cpu_seconds.items()
             )
     return harvest
 

@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import hashlib
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path
 
 from exe import certify, codec, inputs, screen
 from exe.analysis import Function, Project, functions, metrics, read_project, signatures
 from exe.errors import ExeError
 from exe.inline import Block, Inlined, Limits, inline
+from exe.inputs.model import Ask, Spent, propose
 from exe.inputs.validators import trial
-from exe.records import Candidate, Case, Job, Json, Origin, Outcome, Package, Program, Rejection
+from exe.records import Call, Candidate, Case, Job, Json, Origin, Outcome, Package, Program, Rejection
 from exe.screen import Suspect
 
 INTERNAL_ERROR = "internal-error"
+OFFLINE = "offline"
 
 Execute = Callable[[Iterable[Job]], Iterator[tuple[Outcome, ...]]]
 
@@ -29,7 +32,8 @@ class Chain:
     """What decides the content of a set besides its sources. Everything here counts executions, never seconds.
 
     `per_package` caps the programs that one package gives, 0 for no cap: functions are then tried in an order drawn by seed.
-    `max_source` is the longest program in characters. `whole_class` keeps methods that a program cannot come to.
+    `generator` is "offline", a model's name, or several with commas between, whose inputs are pooled; with `errors_only` a model is
+    asked for inputs that raise alone. `max_source` is the longest program in characters. `whole_class` keeps methods that a program cannot come to.
     """
 
     cases: int = 15
@@ -38,6 +42,7 @@ class Chain:
     per_package: int = 0
     max_source: int = 1_200_000
     whole_class: bool = False
+    errors_only: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,6 +54,16 @@ class Yield:
     cases: list[Case] = field(default_factory=list)
     rejections: list[Rejection] = field(default_factory=list)
     cpu_seconds: dict[str, float] = field(default_factory=dict)
+    generation: dict[str, Json] | None = None  # what one case cost to propose, None where no model was asked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hands:
+    """What a package is worked with: two ways to execute, under different hash seeds, and the models that propose inputs, by name."""
+
+    first: Execute
+    second: Execute
+    asks: Mapping[str, Ask] = field(default_factory=dict)
 
 
 def subject_of(package: Package, module: str = "", qualname: str = "") -> str:
@@ -56,12 +71,10 @@ def subject_of(package: Package, module: str = "", qualname: str = "") -> str:
     return ":".join(part for part in (package.name, module, qualname) if part)
 
 
-def walk(
-    package: Package, chain: Chain, first: Execute, second: Execute, done: Callable[[str], Yield | None]
-) -> Iterator[Yield]:
+def walk(package: Package, chain: Chain, hands: Hands, done: Callable[[str], Yield | None]) -> Iterator[Yield]:
     """Yields one Yield a function of `package`, and one for the package's own unreadable files.
 
-    `first` and `second` execute under different hash seeds. `done` answers what an interrupted build already has.
+    `done` answers what an interrupted build already has.
     """
     project = read_project(package)
     yield Yield(subject=subject_of(package), rejections=list(project.rejections))
@@ -81,20 +94,18 @@ def walk(
                 ),
             )
         else:
-            found = _guarded(project, package, function, chain, first, second)
+            found = _guarded(project, package, function, chain, hands)
         accepted += found.program is not None
         yield found
 
 
-def _guarded(
-    project: Project, package: Package, function: Function, chain: Chain, first: Execute, second: Execute
-) -> Yield:
+def _guarded(project: Project, package: Package, function: Function, chain: Chain, hands: Hands) -> Yield:
     """`one`, but a fault of ours on one function is a Rejection `internal-error`, so that it cannot stop a build of thousands.
 
     The command line counts and shows them; what the sandbox, the disk or the user did is no fault of ours and goes up.
     """
     try:
-        return one(project, package, function, chain, first, second)
+        return one(project, package, function, chain, hands)
     except (ExeError, OSError, MemoryError):
         raise
     except Exception as error:  # noqa: BLE001
@@ -104,7 +115,7 @@ def _guarded(
         return _rejected(subject, Rejection(subject=subject, stage="execute", reason=INTERNAL_ERROR, detail=detail))
 
 
-def one(project: Project, package: Package, function: Function, chain: Chain, first: Execute, second: Execute) -> Yield:
+def one(project: Project, package: Package, function: Function, chain: Chain, hands: Hands) -> Yield:
     """One function through the stages."""
     subject = subject_of(package, function.module.name, function.qualname)
     candidate = signatures.candidate(project, function, package, why_not=screen.why_not_function)
@@ -122,7 +133,7 @@ def one(project: Project, package: Package, function: Function, chain: Chain, fi
     except screen.Untrappable as error:
         detail = f"no trap can be put before {error}"
         return _rejected(subject, Rejection(subject=subject, stage="screen", reason="untrappable", detail=detail))
-    return _with_cases(subject, program, armed, chain, first, second)
+    return _with_cases(subject, program, armed, chain, hands)
 
 
 def suspects(inlined: Inlined, source: str) -> list[Suspect]:
@@ -181,12 +192,13 @@ def _places(source: str, blocks: Sequence[Block]) -> dict[str, str]:
     return found
 
 
-def _with_cases(subject: str, program: Program, armed: str, chain: Chain, first: Execute, second: Execute) -> Yield:
+def _with_cases(subject: str, program: Program, armed: str, chain: Chain, hands: Hands) -> Yield:
     """Inputs, ground truth and the validators for one program; the validators speak last, on what is certified.
 
     Inputs are made with the `armed` program, and each that is chosen runs in it by itself before it is certified.
     """
-    generated = inputs.generate(program, seed=chain.seed, count=chain.cases, execute=_Instead(first, program, armed))
+    first, second = hands.first, hands.second
+    generated, spent = _inputs(program, chain, _Instead(first, program, armed), hands.asks)
     if armed != program.source:
         generated = _unsprung(program, armed, generated, first)
     found = Yield(
@@ -210,7 +222,11 @@ def _with_cases(subject: str, program: Program, armed: str, chain: Chain, first:
     kept, dropped = inputs.final(subject, trials)
     found.rejections.extend(dropped)
     found.cases = [certified[one.call.call] for one in kept if one.call is not None]
+    if chain.errors_only:
+        found.cases = [case for case in certified.values() if "error" in case.expected]
+    found.cases = found.cases[: chain.cases]
     if found.cases:
+        found.generation = None if spent is None else spent.share(len(found.cases))
         found.program = replace(program, static=metrics.static_metrics(program.source, program.entry))
         found.cpu_seconds = {case.id: clock.seconds[case.call] for case in found.cases if case.call in clock.seconds}
     return found
@@ -219,6 +235,40 @@ def _with_cases(subject: str, program: Program, armed: str, chain: Chain, first:
 def _outcome(case: Case) -> Outcome:
     """A certified case as the validators see it."""
     return Outcome(status="error" if "error" in case.expected else "value", plain=case.expected, typed=case.typed)
+
+
+def _inputs(
+    program: Program, chain: Chain, execute: Execute, asks: Mapping[str, Ask]
+) -> tuple[inputs.Generated, Spent | None]:
+    """The inputs of all generators, one of each in turn, and what models took for theirs."""
+    signature = inputs.read_schema(program.parameters)
+    lists: list[list[Call]] = []
+    rejections: list[Rejection] = []
+    total: Spent | None = None
+    for name in chain.generator.split(","):
+        if name == OFFLINE:
+            made = inputs.generate(program, seed=chain.seed, count=chain.cases, execute=execute)
+        else:
+            earlier = [call for calls in lists for call in calls]
+            made, spent = propose(
+                program,
+                seed=chain.seed,
+                count=chain.cases,
+                execute=execute,
+                ask=asks[name],
+                model=name,
+                earlier=earlier,
+                errors_only=chain.errors_only,
+            )
+            total = spent if total is None else total.plus(spent)
+        lists.append(made.calls)
+        rejections += made.rejections
+    pooled: dict[str, Call] = {}
+    for turn in zip_longest(*lists):
+        for call in turn:
+            if call is not None:
+                pooled.setdefault(inputs.canonical_key(signature, call.arguments), call)
+    return inputs.Generated(list(pooled.values()), rejections), total
 
 
 def _unsprung(program: Program, armed: str, generated: inputs.Generated, execute: Execute) -> inputs.Generated:
@@ -289,6 +339,7 @@ def to_row(found: Yield) -> dict[str, Json]:
         "cases": [codec.to_json(case) for case in found.cases],
         "rejections": [codec.to_json(rejection) for rejection in found.rejections],
         "cpu_seconds": found.cpu_seconds,
+        "generation": found.generation,
     }
 
 
@@ -300,4 +351,5 @@ def from_row(row: dict[str, Json], where: str) -> Yield:
         cases=[codec.from_json(Case, case, where) for case in row["cases"]],
         rejections=[codec.from_json(Rejection, rejection, where) for rejection in row["rejections"]],
         cpu_seconds=row["cpu_seconds"],
+        generation=row["generation"],
     )

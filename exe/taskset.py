@@ -30,6 +30,8 @@ FILES: tuple[tuple[str, type], ...] = (
     ("rejections.jsonl", Rejection),
 )
 MEASUREMENTS = "measurements.jsonl"
+COMPLETIONS = "completions.jsonl"
+"""What models answered that proposed inputs: outside every hash, as what a clock measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +72,7 @@ def is_set(directory: Path) -> bool:
 
 def refuse_foreign(directory: Path) -> None:
     """Raise UsageError where a set would be written into a folder that holds something else."""
-    ours = {MANIFEST, MEASUREMENTS, *(name for name, _ in FILES), ".build", ".lock"}
+    ours = {MANIFEST, MEASUREMENTS, COMPLETIONS, *(name for name, _ in FILES), ".build", ".lock"}
     try:
         found = sorted(entry.name for entry in directory.iterdir()) if directory.is_dir() else []
     except OSError as error:

@@ -202,9 +202,8 @@ def command(
     if not taskset.is_set(where.tasks):
         if set_name != options.DEFAULT_SET:
             raise UsageError(f"{where.tasks}: no task set here; `exe build SOURCE... --set {set_name}` makes one")
-        manifest = build_verb.make(
-            builder.default_recipe(set_name), where.tasks, workers=workers, unsafe=unsafe, quiet=quiet
-        )
+        workshop = builder.Workshop(cache=options.cache_folder(), workers=workers, unsafe=unsafe)
+        manifest = build_verb.make(builder.default_recipe(set_name), where.tasks, workshop, quiet=quiet)
         if not as_json:
             click.echo(build_verb.summary(where.tasks, manifest))
     tasks = taskset.read_set(where.tasks)

@@ -16,6 +16,7 @@ from exe.records import Call, Program, Rejection
 
 FIRST, NEXT = 3, 2  # sizes of the first pool and of all others, in multiples of the wanted count
 MOST = 24  # pools
+STALLED = 3  # calls that do not end: what comes near them costs as much again
 QUIET = 3  # pools in a row that bring nothing new before it ends
 LOADED = 20_000_000  # characters of program text that are executed at most, the first two pools apart
 
@@ -43,6 +44,8 @@ def generate(program: Program, *, seed: int, count: int, execute: Execute) -> Ge
             detail = trials[0].outcome.detail if trials[0].outcome is not None else ""
             return Generated([], [Rejection(subject=program.id, stage="generate", reason="unloadable", detail=detail)])
         quiet = 0 if pool.novel else quiet + 1
+        if sum(one.outcome is not None and one.outcome.status == "timeout" for one in trials) >= STALLED:
+            break
         if quiet == QUIET or (index > 0 and len(trials) + NEXT * count > affordable):
             break
     return _settle(program, trials, count)

@@ -191,7 +191,9 @@ class _Miner(ast.NodeVisitor):
         self.visit(statement)
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        pattern = _pattern_of(node.value) if isinstance(node.value, ast.Call) else None
+        pattern = (
+            _pattern_of(node.value) if isinstance(node.value, ast.Call | ast.Constant) else None
+        )  # if matched by name
         if isinstance(pattern, str):
             self.compiled.update((target.id, [pattern]) for target in node.targets if isinstance(target, ast.Name))
         self.generic_visit(node)

@@ -1,0 +1,80 @@
+"""Models that propose inputs, as a build's processes need them: opened where they are used, asked one question at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from exe.chain import OFFLINE
+from exe.errors import IncompleteError, ModelError, RequestError, TransientError, UsageError
+from exe.inputs.model import Ask
+from exe.records import Completion, Json, Message
+from runners import prices
+from runners.asking import Asker, Limiter, RetryPolicy
+from runners.models import Context, Model, check_form, open_model
+from runners.models.base import Request
+
+TOKENS = 8_192
+"""What an answer of fifteen inputs may have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opener:
+    """Opens the models of `--generator`; small enough to be sent to another process."""
+
+    names: tuple[str, ...]
+    timeout: float
+    price: prices.Given | None = None
+
+    def __call__(self) -> Mapping[str, Ask]:
+        """Each model by its name, ready to be asked."""
+        return {name: _asking(open_model(name, Context(timeout=self.timeout)), self) for name in self.names}
+
+
+def models_of(generator: str) -> tuple[str, ...]:
+    """The models among the generators of a comma list. Raises UsageError for a name that is none, or twice there."""
+    names = generator.split(",")
+    if not all(names) or len(set(names)) < len(names):
+        raise UsageError(
+            f"--generator {generator}: expected offline, a MODEL, or several with commas between, each once"
+        )
+    models = tuple(name for name in names if name != OFFLINE)
+    for name in models:
+        check_form(name)
+        if name.partition(":")[0] in ("oracle", "baseline", "replay"):
+            raise UsageError(f"--generator {name}: it answers cases that are there; it cannot propose inputs")
+    return models
+
+
+def _asking(model: Model, opener: Opener) -> Ask:
+    runner = asyncio.Runner()
+    tariff = prices.tariff(model.settings, opener.price)
+    asker = Asker(model, Limiter(1), RetryPolicy(timeout=opener.timeout), runner.run(_event()))
+
+    def ask(messages: tuple[Message, ...], schema: dict[str, Json], again: int) -> Completion:
+        request = Request(
+            case="inputs",
+            sample=again,
+            messages=messages,
+            temperature=None,
+            max_tokens=TOKENS,
+            schema=schema,
+            seed=again,
+        )
+        try:
+            completion = runner.run(asker.ask(request))
+        except (
+            TransientError,
+            RequestError,
+        ) as error:  # no property of the function: the build has to be taken up again
+            raise IncompleteError(f"{error}; the same command goes on from here") from error
+        except ModelError:
+            raise
+        return completion if tariff is None else replace(completion, cost_usd=tariff.cost(completion.usage))
+
+    return ask
+
+
+async def _event() -> asyncio.Event:
+    return asyncio.Event()

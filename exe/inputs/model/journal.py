@@ -1,0 +1,134 @@
+"""Every answer of a model on disk before it is used: what was interrupted asks nothing that has been answered.
+
+A journal is a file of JSON lines {"key", "model", "messages", "completion"}; `key` is the hash of all that was asked. It stands outside
+every hash: with it, the same command gives the same set.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from exe import codec
+from exe.errors import InputError
+from exe.records import Completion, Json, Message
+
+Ask = Callable[[tuple[Message, ...], dict[str, Json], int], Completion]
+"""(messages, JSON Schema of the answer, which try of this question) → what the model says. Raises ModelError, IncompleteError."""
+
+
+@dataclass(slots=True)
+class Spent:
+    """What questions cost. A sum is None as soon as one part of it is unknown."""
+
+    requests: int = 0
+    retries: int = 0
+    input_tokens: int | None = 0
+    output_tokens: int | None = 0
+    cost_usd: float | None = 0.0
+
+    def add(self, completion: Completion) -> None:
+        """One more answer."""
+        self.requests += 1
+        self.retries += completion.retries
+        read, written = completion.usage.get("input"), completion.usage.get("output")
+        self.input_tokens = None if self.input_tokens is None or read is None else self.input_tokens + read
+        self.output_tokens = None if self.output_tokens is None or written is None else self.output_tokens + written
+        cost = completion.cost_usd
+        self.cost_usd = None if self.cost_usd is None or cost is None else self.cost_usd + cost
+
+    def plus(self, other: Spent) -> Spent:
+        """The sums of both."""
+
+        def both(one: Any, two: Any) -> Any:
+            return None if one is None or two is None else one + two
+
+        return Spent(
+            self.requests + other.requests,
+            self.retries + other.retries,
+            both(self.input_tokens, other.input_tokens),
+            both(self.output_tokens, other.output_tokens),
+            both(self.cost_usd, other.cost_usd),
+        )
+
+    def share(self, cases: int) -> dict[str, Json]:
+        """An even share of it for each of so many cases."""
+        sums: dict[str, float | None] = {
+            "requests": self.requests,
+            "retries": self.retries,
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "cost_usd": self.cost_usd,
+        }
+        return {name: None if value is None else round(value / max(cases, 1), 9) for name, value in sums.items()}
+
+
+class Journal:
+    """The answers of one file, open for appending; a last line that a kill has cut is cut off.
+
+    `earlier` is the file of a set that was made before: what was answered then is not asked again.
+    """
+
+    def __init__(self, path: Path, earlier: Path | None = None) -> None:
+        self._path = path
+        self._known: dict[str, Completion] = {}
+        for place in (earlier, path):
+            if place is not None and place.exists():
+                self._read(place)
+
+    def _read(self, path: Path) -> None:
+        raw = path.read_bytes()
+        whole = raw[: raw.rfind(b"\n") + 1]
+        if len(whole) != len(raw):
+            with path.open("r+b") as stream:
+                stream.truncate(len(whole))
+        for number, line in enumerate(whole.splitlines(), start=1):
+            try:
+                row = json.loads(line)
+                self._known[row["key"]] = codec.from_json(Completion, row["completion"], f"{path}:{number}")
+            except (ValueError, KeyError, TypeError) as error:
+                raise InputError(
+                    f"{path}:{number}: damaged ({error}); remove the line and repeat the command"
+                ) from None
+
+    def keeping(self, model: str, ask: Ask) -> Ask:
+        """The same model, asked only what it has not been asked before."""
+
+        def kept(messages: tuple[Message, ...], schema: dict[str, Json], again: int) -> Completion:
+            key = _key(model, messages, schema, again)
+            if key not in self._known:
+                completion = ask(messages, schema, again)
+                row = {
+                    "key": key,
+                    "model": model,
+                    "messages": [codec.to_json(message) for message in messages],
+                    "completion": codec.to_json(completion),
+                }
+                with self._path.open("ab") as stream:
+                    stream.write(json.dumps(row).encode() + b"\n")
+                    stream.flush()
+                    os.fsync(stream.fileno())
+                self._known[key] = completion
+            return self._known[key]
+
+        return kept
+
+
+def rows(paths: list[Path]) -> Iterator[str]:
+    """The lines of several journals, by key, each answer once."""
+    found: dict[str, str] = {}
+    for path in paths:
+        if path.exists():
+            for line in path.read_text(encoding="utf-8").splitlines():
+                found.setdefault(json.loads(line)["key"], line)
+    yield from (found[key] for key in sorted(found))
+
+
+def _key(model: str, messages: tuple[Message, ...], schema: dict[str, Json], again: int) -> str:
+    text = json.dumps([model, [[one.role, one.content] for one in messages], schema, again], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,102 @@
+"""What a model says, read as inputs: forms that are accepted, limits, and nothing evaluated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exe.inputs.model.journal import Journal, Spent
+from exe.inputs.model.reading import LONGEST, MOST, inputs_of
+from exe.records import Completion, Message
+
+INPUTS = [{"a": 1}, {"a": 2}]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"inputs": [{"a": 1}, {"a": 2}]}',
+        '[{"a": 1}, {"a": 2}]',
+        'Here they are:\n```json\n{"inputs": [{"a": 1}, {"a": 2}]}\n```\nDone.',
+        'First ```json\n{"inputs": [{"a": 9}]}\n``` but better ```json\n{"inputs": [{"a": 1}, {"a": 2}]}\n```',
+        'Sure! {"inputs": [{"a": 1}, {"a": 2}]} I hope this helps.',
+        '{"a": 1}\n{"a": 2}',
+        '{"a": 1},\n\n{"a": 2},',
+        '  [{"a": 1},\n {"a": 2}]  ',
+    ],
+)
+def test_forms_that_are_read(text: str) -> None:
+    assert inputs_of(text) == (INPUTS, None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "none",
+        '{"inputs": {"a": 1}}',
+        '{"a": 1}',
+        "[1, 2",
+        "__import__('os').getcwd()",
+        "[" * 100_000,
+        "{'a': 1}",
+        "3",
+    ],
+)
+def test_what_cannot_be_read_says_so(text: str) -> None:
+    found, problem = inputs_of(text)
+    assert found == []
+    assert problem is not None
+
+
+def test_limits() -> None:
+    assert inputs_of("[" + "1," * LONGEST + "1]")[0] == []
+    found, problem = inputs_of("[" + ",".join(["{}"] * (MOST + 5)) + "]")
+    assert len(found) == MOST
+    assert problem is not None
+    assert str(MOST + 5) in problem
+
+
+def test_numbers_stay_exact() -> None:
+    assert inputs_of('{"inputs": [{"a": 123456789012345678901234567890}]}')[0] == [
+        {"a": 123456789012345678901234567890}
+    ]
+
+
+QUESTION = (Message(role="user", content="?"),)
+
+
+def test_a_journal_asks_once_whatever_was_cut_off(tmp_path: Path) -> None:
+    asked: list[Any] = []
+
+    def ask(messages: Any, schema: Any, again: int) -> Completion:
+        asked.append((messages, schema, again))
+        return Completion(text=f"answer {len(asked)}", usage={"input": 3, "output": None})
+
+    path = tmp_path / "journal"
+    kept = Journal(path).keeping("m", ask)
+    assert kept(QUESTION, {}, 0).text == kept(QUESTION, {}, 0).text == "answer 1"
+    assert kept(QUESTION, {}, 1).text == "answer 2"
+    assert Journal(path).keeping("other", ask)(QUESTION, {}, 0).text == "answer 3"
+    whole = path.read_bytes()
+    path.write_bytes(whole + whole[:40])  # a kill in the middle of a line
+    again = Journal(path).keeping("m", ask)
+    assert again(QUESTION, {}, 0) == Completion(text="answer 1", usage={"input": 3, "output": None})
+    assert len(asked) == 3
+    assert path.read_bytes() == whole
+    assert Journal(tmp_path / "new", earlier=path).keeping("m", ask)(QUESTION, {}, 1).text == "answer 2"
+
+
+def test_a_sum_with_an_unknown_part_is_unknown() -> None:
+    spent = Spent()
+    spent.add(Completion(text="", usage={"input": 10, "output": 4}, cost_usd=0.5, retries=2))
+    assert spent.share(2) == {
+        "requests": 0.5, "retries": 1.0, "input_tokens": 5.0, "output_tokens": 2.0, "cost_usd": 0.25,
+    }  # fmt: skip
+    spent.add(Completion(text="", usage={"input": 10}))
+    assert spent.share(1)["output_tokens"] is None
+    assert spent.share(1)["cost_usd"] is None
+    assert spent.share(1)["input_tokens"] == 20
+    assert Spent(requests=1).plus(spent).requests == 3
