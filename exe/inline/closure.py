@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Container, Iterable, Iterator, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -238,6 +238,8 @@ class Closure:
         self.foreign: set[Foreign] = set()
         self.hazards: set[tuple[int, Hazard]] = set()  # with the position of the unit
         self.namespaces: dict[ModuleRef, dict[str, Target]] = {}
+        self.refused: dict[int, Refused] = {}  # units that cannot be taken over
+        self.lost: dict[Slot, Refused] = {}  # globals for which there are no units
         self._closures = closures
         self._slicer = closures.slicer
         self._excluded = excluded
@@ -276,10 +278,19 @@ class Closure:
         """In an order that no hash decides, where it tells which refusal comes first."""
         return things if self._helped else sorted(things, key=repr)
 
-    def touches(self, position: int) -> bool:
-        """Whether a unit changes something that is needed, apart from what it binds."""
+    def needs(self, wanted: Wanted) -> bool:
+        """Whether a thing is in."""
+        return wanted in self._seen
+
+    def touches(self, position: int, apart: Container[Wanted] = ()) -> bool:
+        """Whether a unit changes something that is needed, apart from what it binds and from some things."""
         unit = self._slicer.timeline.units[position]
-        return any(touched in self._seen for touched in touched_by(self._slicer.project, unit))
+        return any(one in self._seen and one not in apart for one in touched_by(self._slicer.project, unit))
+
+    def tells(self, position: int) -> bool:
+        """Whether a class is asked for that derives from a needed one, for `__subclasses__`."""
+        subclasses = self._slicer.subclasses.items() if self._asks_subclasses else ()
+        return any(position in positions and base in self._seen for base, positions in subclasses)
 
     def run(self) -> None:
         """Follows needs until there are no more."""
@@ -298,7 +309,13 @@ class Closure:
         if isinstance(self._slicer.timeline.units[position].node, ast.Import | ast.ImportFrom):
             return
         self.taken.add((position, member))
-        step = self._closures.step(position, member, self.assumed)
+        try:
+            step = self._closures.step(position, member, self.assumed)
+        except Refused as refusal:
+            known = self.refused.setdefault(position, refusal)
+            if (refusal.reason, str(refusal)) < (known.reason, str(known)):
+                self.refused[position] = refusal  # whichever of its methods comes first
+            return
         self._asks_subclasses = self._asks_subclasses or step.asks_subclasses
         self.foreign |= step.foreign
         self.hazards.update((position, one) for one in step.hazards)
@@ -324,7 +341,13 @@ class Closure:
         if isinstance(wanted, ModuleRef):
             self._namespace(wanted)
             return
-        found = self._closures.expansion(wanted)
+        try:
+            found = self._closures.expansion(wanted)
+        except Refused as refusal:
+            if not isinstance(wanted, Slot):
+                raise
+            self.lost[wanted] = refusal
+            return
         if found.late is not None:
             self.late.add(found.late)
         self._add(found.positions)
@@ -342,6 +365,8 @@ class Closure:
         self.late |= other.late
         self.foreign |= other.foreign
         self.hazards |= other.hazards
+        self.refused |= other.refused
+        self.lost |= other.lost
         self._asks_subclasses = self._asks_subclasses or other._asks_subclasses
         for module, members in other.namespaces.items():
             self.namespaces.setdefault(module, {}).update(members)

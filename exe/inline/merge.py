@@ -12,6 +12,7 @@ from exe.analysis.targets import Foreign, ModuleRef, Slot, Target
 from exe.inline.annotations import FIELD_MARKERS
 from exe.inline.atonce import binding, needed_at_once
 from exe.inline.effects import Effects
+from exe.inline.lost import later
 from exe.inline.modulenames import looks_up, makes_classes, makes_classes_later
 from exe.inline.namespaces import filled, made, made_early
 from exe.inline.naming import ForeignName, Naming, assign_names
@@ -50,8 +51,14 @@ def merge(slice_: Slice) -> Merged:
     if _postponed(slice_):
         head.insert(0, "from __future__ import annotations\n")
     readings = [reading for text, reading in pieces if text]
-    hazards = tuple((at, one) for at, reading in enumerate(readings) for one in slice_.hazards.get(reading, ()))
+    hazards = tuple((at, one) for at, reading in enumerate(readings) for one in _hazards(reading, slice_, naming))
     return Merged(_join(head, pieces), texts, blocks, naming, hazards)
+
+
+def _hazards(reading: UnitReading, slice_: Slice, naming: Naming) -> Iterator[Hazard]:
+    yield from slice_.hazards.get(reading, ())
+    if slice_.lost:
+        yield from later(reading, slice_.lost, slice_.assumed, naming.of)
 
 
 def _origin(reading: UnitReading) -> str:

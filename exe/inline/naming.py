@@ -210,6 +210,9 @@ class _Requests:
                 if isinstance(target, Foreign):
                     foreign = ForeignName(target.module, target.attribute, name)
                     self.keys.setdefault(foreign, name)
+        if slice_.lost:
+            used = [key for reading in slice_.readings for key in summary(reading).used]
+            self.keys.update((key, key.name) for key in used if isinstance(key, Slot) and key in slice_.lost)
         self.passing = self._passing(slice_)
 
     def _passing(self, slice_: Slice) -> set[Key]:

@@ -18,11 +18,15 @@ from exe.inline.closure import Closure, Closures
 from exe.inline.codecnames import asked
 from exe.inline.deadstores import dead_stores
 from exe.inline.effects import Effects, effects_in, touched_by
+from exe.inline.lost import Lost, at_once
 from exe.inline.members import Members
 from exe.inline.modulenames import looks_up, tells
 from exe.inline.order import Timeline
 from exe.inline.reading import Reader, UnitReading
-from exe.inline.result import Hazard
+from exe.inline.result import Hazard, Refused
+
+_OMISSIONS: Final = 20
+"""How often statements that need what was left out may be left out too."""
 
 _ROUNDS: Final = 5
 """How often the closure is taken anew: annotations turn out to be read, earlier definitions to be dead."""
@@ -41,6 +45,7 @@ class Slice:
     assumed: Assumed
     slicer: Slicer
     namespaces: dict[ModuleRef, dict[str, Target]]
+    lost: Lost
 
     @cached_property
     def shows_modules(self) -> bool:
@@ -169,9 +174,9 @@ class Slicer(Reader):
         excluded: frozenset[int] = frozenset()
         wanted = frozenset((entry, *roots))
         named = None if mentions is None else frozenset(mentions)
+        omitted: dict[int, Refused] = {}
         for _ in range(_ROUNDS):
-            closure = self.closures.close(wanted, named, assumed, excluded)
-            readings = [self._pruned(position, closure) for position in sorted(closure.selected)]
+            closure, readings, lost = self._without(wanted, named, assumed, excluded, omitted)
             found = assumed.found(readings, closure.foreign)
             dead = dead_stores(self.timeline, closure.selected, self._reading_at, closure.touches)
             if found == assumed and not dead:
@@ -184,7 +189,63 @@ class Slicer(Reader):
         for position, one in sorted(closure.hazards):
             reading = by_position[position]
             hazards[reading] = (*hazards.get(reading, ()), one)
-        return Slice(self.timeline, entry, readings, hazards, closure.foreign, late, found, self, closure.namespaces)
+        return Slice(
+            self.timeline, entry, readings, hazards, closure.foreign, late, found, self, closure.namespaces, lost
+        )
+
+    def _without(
+        self,
+        wanted: Set[Slot],
+        named: Set[str] | None,
+        assumed: Assumed,
+        excluded: frozenset[int],
+        omitted: dict[int, Refused],
+    ) -> tuple[Closure, list[UnitReading], Lost]:
+        """The closure without what cannot be taken over, its statements, and the globals that it then has to do without.
+
+        `omitted` are the units left out, and why: those that follow are added. Raises Refused where it cannot do without them.
+        """
+        for _ in range(_OMISSIONS):
+            closure = self.closures.close(wanted, named, assumed, excluded.union(omitted))
+            lost = dict(closure.lost)
+            for position, refusal in (omitted | closure.refused).items():
+                module = self.timeline.units[position].module.name
+                lost.update((Slot(module, name), refusal) for name in self.timeline.units[position].binds)
+            for slot in sorted(wanted & lost.keys()):
+                raise lost[slot]
+            for position in sorted(omitted):
+                if closure.touches(position, lost) or closure.tells(position):
+                    raise omitted[position]
+            new = dict(closure.refused)
+            readings: list[UnitReading] = []
+            for position in sorted(closure.selected - new.keys()):
+                reading = self._pruned(position, closure)
+                why = (at_once(reading, lost, assumed) or self._copied(reading.unit, lost, closure)) if lost else None
+                if why is None:
+                    readings.append(reading)
+                else:
+                    new[position] = why
+            if not new:
+                self._check_namespaces(closure, lost)
+                return closure, readings, lost
+            omitted |= new
+        raise next(iter(omitted.values()))
+
+    def _copied(self, unit: Unit, lost: Lost, closure: Closure) -> Refused | None:
+        """Why an import gives nothing to a variable of its own that is needed."""
+        for name, imported in unit.binds.items():
+            if imported is not None and closure.needs(Slot(unit.module.name, name)):
+                target = self.import_target(imported.module, imported.attribute)
+                if isinstance(target, Slot) and target in lost:
+                    return lost[target]
+        return None
+
+    def _check_namespaces(self, closure: Closure, lost: Lost) -> None:
+        """Raises Refused where the object for a module would lack an attribute."""
+        for members in closure.namespaces.values():
+            for target in members.values():
+                if isinstance(target, Slot) and target in lost:
+                    raise lost[target]
 
     def _pruned(self, position: int, closure: Closure) -> UnitReading:
         """The reading of a selected unit, of a class without the methods that nobody came to mention."""
