@@ -326,9 +326,13 @@ def _used() -> float:
 
 def tree_cpu(pid: int) -> float:
     """CPU seconds of a living process, of all below it, and of those of its children that it has awaited."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK") + sum(tree_cpu(int(child)) for child in children)
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        below = sum(tree_cpu(int(child)) for child in children)
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except FileNotFoundError:
+        return 0.0  # it has ended just now, and is told of by its parent, which is read after it
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK") + below
 
 
 def report(runs: dict[str, Measured], level: str, *, as_json: bool) -> None:

@@ -50,14 +50,14 @@ class _Work:
 class _Worker:
     """One process behind the walls and what it is asked to do."""
 
-    def __init__(self, command: list[str], environment: dict[str, str], hello: bytes, limit: int) -> None:
+    def __init__(self, command: list[str], environment: dict[str, str], folder: str, hello: bytes, limit: int) -> None:
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=environment,
-            cwd="/",
+            cwd=folder,
             process_group=0,  # Ctrl-C reaches the host alone, which then ends the worker
         )
         self.requests, self.replies, self.complaints = (
@@ -114,6 +114,7 @@ class Sandbox:
         if self._size < 1:
             raise ValueError("a sandbox needs at least one worker")
         around = surroundings(hash_seed)
+        self._folder = isolation.folder(self.isolation, around)
         self._command = isolation.command(self.isolation, around, preload, python)
         self._environment = isolation.environment(self.isolation, around, python)
         self._hello = frames.dump(isolation.hello(self.isolation, limits, preload=preload, python=python))
@@ -233,7 +234,7 @@ class Sandbox:
     def _start(self) -> _Worker:
         assert self._selector is not None
         try:
-            worker = _Worker(self._command, self._environment, self._hello, self.limits.reply_frame)
+            worker = _Worker(self._command, self._environment, self._folder, self._hello, self.limits.reply_frame)
         except OSError as error:
             raise SandboxError(f"a sandbox worker cannot be started: {error}") from error
         self._workers.append(worker)

@@ -28,6 +28,7 @@ from exe.sandbox.limits import Limits, Preload, Surroundings, surroundings
 NAMES = {1: "namespaces+landlock+seccomp", 2: "namespaces+seccomp", 3: "landlock+seccomp", 4: "unsafe-rlimits"}
 BOX = "/box"  # where the package stands inside a namespace
 SITE = "/site"  # below which the folders of a preload stand there
+_ELSEWHERE = "/usr"  # another working directory, where there is no namespace to have one of our own in
 _ATTEMPT_SECONDS = 20.0
 _BOUND = {"LD_BIND_NOW": "1"}  # symbols are found once, not by every child; the worker hides it from programs
 
@@ -162,6 +163,12 @@ def environment(isolation: Isolation, around: Surroundings, python: str | None =
         return {}
     found = layout.find(python)
     return {**around.environment(), **_BOUND, "PYTHONHOME": found.home}
+
+
+def folder(isolation: Isolation, around: Surroundings) -> str:
+    """Where a worker's process is started; behind bwrap it is put into its folder by `--chdir` instead."""
+    elsewhere = not isolation.namespaces and around.directory != "/" and os.path.isdir(_ELSEWHERE)
+    return _ELSEWHERE if elsewhere else "/"
 
 
 def command(

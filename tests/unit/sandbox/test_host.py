@@ -163,6 +163,8 @@ def reseeded() -> Iterator[Sandbox]:
     ["hash('a')", "list({'a', 'b', 'c', 'd', 'e'})", "__import__('time').tzname", "__import__('os').path.expanduser('~')", "__import__('os').getcwd()", "__import__('platform').node()"],
 )  # fmt: skip
 def test_another_seed_brings_other_surroundings(sandbox: Sandbox, reseeded: Sandbox, expression: str) -> None:
+    if "platform" in expression and not sandbox.isolation.namespaces:
+        pytest.skip("the host's name cannot be changed without a namespace")
     source = f"def f():\n    return {expression}\n"
     first, again, other = (one(where, source, "f()").plain for where in (sandbox, sandbox, reseeded))
     assert first is not None
