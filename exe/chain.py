@@ -219,11 +219,12 @@ def _with_cases(subject: str, program: Program, armed: str, chain: Chain, hands:
         for call in generated.calls
         if call.call in certified
     ]
-    kept, dropped = inputs.final(subject, trials)
-    found.rejections.extend(dropped)
-    found.cases = [certified[one.call.call] for one in kept if one.call is not None]
     if chain.errors_only:
         found.cases = [case for case in certified.values() if "error" in case.expected]
+    else:
+        kept, dropped = inputs.final(subject, trials)
+        found.rejections.extend(dropped)
+        found.cases = [certified[one.call.call] for one in kept if one.call is not None]
     found.cases = found.cases[: chain.cases]
     if found.cases:
         found.generation = None if spent is None else spent.share(len(found.cases))

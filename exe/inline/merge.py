@@ -89,14 +89,41 @@ def _with_namespaces(
     texts = dict(enumerate(text for text, _ in pieces))
     for module, place in places.items():
         name = naming.of(ModuleRef(module))
-        members = {attribute: naming.of(target, attribute) for attribute, target in _members(slice_, module)}
+        members = {
+            attribute: _named_member(naming, target, attribute) for attribute, target in _members(slice_, module)
+        }
         text = filled(name, members) if module in early else f"{made(name, module, maker)}\n{filled(name, members)}"
         texts[place] = f"{texts[place]}\n\n\n{text}" if texts[place] else text
     for index, (_, reading) in enumerate(pieces):
+        own = reading.unit.module.name
+        soon = early if own in early and index < places[own] else ()  # others may look before it is filled
+        bound = [Slot(own, name) for name in reading.unit.binds if soon and (name in dict(_members(slice_, own)))]
+        later = [one for one in _stored(reading) if places.get(one.module, index) < index]  # it was filled before
+        for target in (*bound, *later):
+            if target in naming.emitted:
+                line = f"{naming.of(ModuleRef(target.module))}.{target.name} = {naming.of(target, target.name)}"
+                texts[index] = f"{texts[index]}\n{line}" if texts[index] else line
         for used in reading.modules_at_once:
             if places.get(used, -1) >= index:
                 raise Refused("definition-order", f"{used} is used as a value before it is loaded")
     return [(texts[index], reading) for index, (_, reading) in enumerate(pieces)], head
+
+
+def _named_member(naming: Naming, target: Target, attribute: str) -> str:
+    """The program's name of a member. Raises Refused for the copy of a star import that has no variable of its own."""
+    if isinstance(target, Slot) and target not in naming.emitted:
+        raise Refused("module-escapes", f"{target.module}.{target.name} is a copy that a star import made")
+    return naming.of(target, attribute)
+
+
+def _stored(reading: UnitReading) -> Iterator[Slot]:
+    """The globals of other modules that a unit assigns as attributes of them while it runs. Raises Refused where it deletes one."""
+    for use, found in reading.uses:
+        whole = found.used and found.used == len(use.attributes)
+        if whole and use.context != "load" and isinstance(found.target, Slot) and not use.deferred:
+            if use.context == "delete":
+                raise Refused("module-escapes", f"{found.target.module}.{found.target.name} is deleted")
+            yield found.target
 
 
 def _bound_before(pieces: list[tuple[str, UnitReading]], slice_: Slice, places: dict[str, int]) -> Iterator[str]:

@@ -61,7 +61,7 @@ def _sure(project: Project, unit: Unit, name: str) -> bool:
 
 def _only_loops(units: list[Unit]) -> bool:
     """Whether a name is but the variable of a loop: nobody asks a module for that."""
-    return all(isinstance(unit.node, ast.For | ast.While | ast.With) for unit in units)
+    return all(isinstance(unit.node, ast.For | ast.While) for unit in units)
 
 
 def made_early(order: Sequence[str], members: Mapping[str, Collection[str]]) -> list[str]:
