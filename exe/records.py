@@ -279,6 +279,22 @@ class Completion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A function that a model may call. `parameters` is the JSON Schema of its arguments object."""
+
+    name: str
+    description: str
+    parameters: dict[str, Json]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCompletion(Completion):
+    """A reply that calls a tool: the arguments of each call, in order, as the text that came. Nobody has checked them."""
+
+    calls: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """What a text says: a value, an exception, or nothing that can be read.
 

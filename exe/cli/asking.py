@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Literal, assert_never
 
 from exe.chain import OFFLINE
 from exe.errors import IncompleteError, ModelError, RequestError, TransientError, UsageError
 from exe.inputs.model import Ask
-from exe.records import Completion, Json, Message
+from exe.records import Completion, Json, Message, Tool
 from runners import prices
 from runners.asking import Asker, Limiter, RetryPolicy
 from runners.models import Context, Model, check_form, open_model
@@ -50,20 +51,27 @@ def models_of(generator: str) -> tuple[str, ...]:
 def _asking(model: Model, opener: Opener) -> Ask:
     runner = asyncio.Runner()
     tariff = prices.tariff(model.settings, opener.price)
+    forms = _forms(model)
     asker = Asker(model, Limiter(1), RetryPolicy(timeout=opener.timeout), runner.run(_event()))
 
     def ask(messages: tuple[Message, ...], schema: dict[str, Json], again: int) -> Completion:
-        request = Request(
+        plain = Request(
             case="inputs",
             sample=again,
             messages=messages,
             temperature=None,
             max_tokens=TOKENS,
-            schema=schema,
             seed=again,
         )
         try:
-            completion = runner.run(asker.ask(request))
+            while True:
+                try:
+                    completion = runner.run(asker.ask(_in_form(plain, forms[0], schema)))
+                    break
+                except RequestError:
+                    if len(forms) == 1:
+                        raise
+                    del forms[0]  # a server may know no tools, or a grammar not this schema: text goes everywhere
         except (
             TransientError,
             RequestError,
@@ -74,6 +82,28 @@ def _asking(model: Model, opener: Opener) -> Ask:
         return completion if tariff is None else replace(completion, cost_usd=tariff.cost(completion.usage))
 
     return ask
+
+
+Form = Literal["tool", "schema", "text"]
+
+
+def _forms(model: Model) -> list[Form]:
+    """In which forms a model may be asked, the most binding one first."""
+    return ["tool", "schema", "text"] if model.traits.tools else ["schema", "text"]
+
+
+def _in_form(plain: Request, form: Form, schema: dict[str, Json]) -> Request:
+    """The question with what holds its answer to the schema."""
+    match form:
+        case "tool":
+            description = "Hand in all inputs at once; each holds the arguments of one call by parameter name."
+            return replace(plain, tool=Tool(name="propose_inputs", description=description, parameters=schema))
+        case "schema":
+            return replace(plain, schema=schema)
+        case "text":
+            return plain
+        case _:
+            assert_never(form)
 
 
 async def _event() -> asyncio.Event:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from typing import TYPE_CHECKING, Any
 
 from exe.errors import AuthError, TransientError
 from exe.records import Completion, Json
-from runners.models.base import Request, Traits
+from runners.models.base import Request, Traits, with_calls
 from runners.models.remote import (
     CONNECT_SECONDS,
     Failures,
@@ -68,8 +69,8 @@ class AnthropicModel:
 
     @property
     def traits(self) -> Traits:
-        """Remote, repaired once."""
-        return Traits()
+        """Remote, repaired once, takes tools."""
+        return Traits(tools=True)
 
     async def complete(self, request: Request) -> Completion:
         """Ask once. See `Model.complete` for the errors."""
@@ -109,6 +110,7 @@ class AnthropicModel:
             "system": "\n\n".join(system) or None,
             "stop_sequences": list(request.stop) or None,
             "thinking": {"type": "adaptive", "display": "summarized"} if request.effort else None,
+            **_tools(request),
             "output_config": {name: value for name, value in output.items() if value is not None} or None,
             "extra_body": {name: value for name, value in sampling.items() if value is not None} or None,
         }
@@ -118,7 +120,7 @@ class AnthropicModel:
         blocks = getattr(reply, "content", None)  # the SDK does not check what the server sent
         if not isinstance(blocks, list):
             raise TransientError(f"{self._failures.where} sent a reply without content")
-        return Completion(
+        completion = Completion(
             text="".join(_texts(blocks, "text")),
             reasoning="".join(_texts(blocks, "thinking")) or None,
             finish_reason=text_or_none(getattr(reply, "stop_reason", None)),
@@ -126,6 +128,23 @@ class AnthropicModel:
             usage=_usage(getattr(reply, "usage", None)),
             latency_ms=round(latency_ms, 1),
         )
+        return with_calls(completion, _calls(blocks))
+
+
+def _tools(request: Request) -> dict[str, Json]:
+    """The request's tool, and that it is to be called, as Messages has it."""
+    tool = request.tool
+    if tool is None:
+        return {}
+    listed = [{"name": tool.name, "description": tool.description, "input_schema": tool.parameters}]
+    # thinking leaves the choice to the model; it rejects a forced one
+    return {"tools": listed, "tool_choice": {"type": "auto"} if request.effort else {"type": "tool", "name": tool.name}}
+
+
+def _calls(blocks: list[Any]) -> tuple[str, ...]:
+    """The arguments of each call of a tool, as JSON text."""
+    inputs = [getattr(block, "input", None) for block in blocks if getattr(block, "type", None) == "tool_use"]
+    return tuple(json.dumps(found) for found in inputs if isinstance(found, dict))
 
 
 def _texts(blocks: list[Any], kind: str) -> list[str]:

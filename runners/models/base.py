@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Protocol
 
 from exe.errors import TransientError
-from exe.records import Completion, Json, Message
+from exe.records import Completion, Json, Message, Tool, ToolCompletion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +31,7 @@ class Request:
     effort: str | None = None  # reasoning effort, where the provider has such a thing
     schema: dict[str, Json] | None = None  # JSON Schema that the server should hold the answer to
     shared: int = 0
+    tool: Tool | None = None  # to be called, once or several times: the reply is a ToolCompletion where it was
 
     def sha256(self, settings: dict[str, Json]) -> str:
         """Hex digest of everything that decides the reply: this request and the model's `settings`.
@@ -51,6 +52,8 @@ class Request:
             "schema": self.schema,
             "shared": self.shared,
         }
+        if self.tool is not None:
+            body["tool"] = [self.tool.name, self.tool.description, self.tool.parameters]
         text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode("ascii")).hexdigest()
 
@@ -62,12 +65,14 @@ class Traits:
     `remote` models are asked over a socket: their failures may end a run early and their latency is measured.
     `repairs` says whether an unreadable answer earns one more turn. `few_shot` asks for worked examples in the prompt,
     `structured` for answers held to the schema of the answer format, where the style asks for nothing but the answer.
+    `tools` says whether it takes a request's tool.
     """
 
     remote: bool = True
     repairs: bool = True
     few_shot: bool = False
     structured: bool = False
+    tools: bool = False
     max_tokens: int | None = 4096
     concurrency: int = 16
 
@@ -102,6 +107,14 @@ class Model(Protocol):
     async def aclose(self) -> None:
         """Give back sockets and processes; safe to call twice."""
         ...
+
+
+def with_calls(completion: Completion, calls: tuple[str, ...]) -> Completion:
+    """The completion together with the arguments of the tool calls in it, the same one where there are none."""
+    if not calls:
+        return completion
+    said: dict[str, Any] = {field.name: getattr(completion, field.name) for field in fields(Completion)}
+    return ToolCompletion(**said, calls=calls)
 
 
 CONTEXT_OVERFLOW = "context_overflow"

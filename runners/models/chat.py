@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from exe.errors import TransientError
-from exe.records import Completion, Json
-from runners.models.base import Request, clean
+from exe.records import Completion, Json, Tool
+from runners.models.base import Request, clean, with_calls
 from runners.models.remote import Failures, count_or_none, text_or_none
 
 
@@ -25,6 +25,8 @@ def parameters_of(request: Request, limit: str = "max_tokens") -> dict[str, Json
         "stop": list(request.stop) or None,
         "reasoning_effort": request.effort,
         "response_format": _held_to(request.schema),
+        "tools": None if request.tool is None else [_tool(request.tool)],
+        "tool_choice": None if request.tool is None else {"type": "function", "function": {"name": request.tool.name}},
     }
     return {name: value for name, value in wanted.items() if value is not None}
 
@@ -42,7 +44,7 @@ def completion_of(reply: Any, failures: Failures, latency_ms: float | None) -> C
         raise TransientError(f"{failures.where} sent a message that is no text")
     text, thought = said
     finish = getattr(choice, "finish_reason", None)
-    return Completion(
+    completion = Completion(
         text=text or (refusal if isinstance(refusal, str) else ""),
         reasoning=_reasoning(message) or thought,
         finish_reason="refusal" if isinstance(refusal, str) and refusal else text_or_none(finish),
@@ -50,6 +52,7 @@ def completion_of(reply: Any, failures: Failures, latency_ms: float | None) -> C
         usage=_usage(getattr(reply, "usage", None)),
         latency_ms=None if latency_ms is None else round(latency_ms, 1),
     )
+    return with_calls(completion, _calls(message))
 
 
 def _why(reply: object, failures: Failures) -> str:
@@ -62,6 +65,20 @@ def _why(reply: object, failures: Failures) -> str:
 def _held_to(schema: dict[str, Json] | None) -> dict[str, Json] | None:
     """The response format that holds an answer to a JSON Schema, None for free text."""
     return None if schema is None else {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
+
+
+def _tool(tool: Tool) -> Json:
+    """A tool as the format has it."""
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return {"type": "function", "function": function}
+
+
+def _calls(message: Any) -> tuple[str, ...]:
+    """The arguments of each call of a function in a message, as texts; what has another shape is none."""
+    calls = getattr(message, "tool_calls", None)
+    functions = [getattr(call, "function", None) for call in calls] if isinstance(calls, list) else []
+    texts = [getattr(function, "arguments", None) for function in functions]
+    return tuple(text for text in texts if isinstance(text, str))
 
 
 def _said(message: Any) -> tuple[str, str | None] | None:

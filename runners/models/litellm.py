@@ -60,7 +60,7 @@ class LitellmModel:
     @property
     def traits(self) -> Traits:
         """Remote, repaired once."""
-        return Traits()
+        return Traits(tools=True)
 
     async def complete(self, request: Request) -> Completion:
         """Ask once. See `Model.complete` for the errors."""

@@ -76,8 +76,8 @@ class OpenAIModel:
 
     @property
     def traits(self) -> Traits:
-        """Remote, repaired once."""
-        return Traits()
+        """Remote, repaired once, takes tools."""
+        return Traits(tools=True)
 
     async def complete(self, request: Request) -> Completion:
         """Ask once. See `Model.complete` for the errors."""

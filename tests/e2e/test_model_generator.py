@@ -208,6 +208,62 @@ def test_offline_and_model_are_pooled(project: Path) -> None:
     assert len({(case.program, case.call) for case in tasks.cases}) == len(tasks.cases)
 
 
+def called(inputs: list[Any]) -> Reply:
+    """An answer by two calls of the tool at once."""
+    parts = [json.dumps({"inputs": part}) for part in (inputs[:7], inputs[7:])]
+    calls = [
+        {"id": part, "type": "function", "function": {"name": "propose_inputs", "arguments": part}} for part in parts
+    ]
+    return Reply(message={"content": None, "tool_calls": calls}, finish_reason="tool_calls")
+
+
+def test_inputs_come_by_calls_of_the_tool(project: Path) -> None:
+    def behave(body: dict[str, Any], _number: int) -> Reply:
+        inputs = json.loads(right(body).text)["inputs"]
+        return called(inputs if len(body["messages"]) == 4 else inputs[:9])
+
+    with chat_server(behave) as server:
+        done = build(project, server)
+        assert done.returncode == 0, done.stderr
+        tools = [body["tools"][0]["function"] for body in server.requests]
+        assert all(set(tool["parameters"]["properties"]) == {"inputs"} for tool in tools)
+        assert {"a", "b"} in [set(tool["parameters"]["properties"]["inputs"]["items"]["properties"]) for tool in tools]
+        assert [len(body["messages"]) for body in server.requests] == [2, 4, 2, 4]
+        server.requests.clear()
+        assert build(project, server).returncode == 0
+        assert server.requests == []
+    assert min(cases(project).values()) >= 10
+
+
+def test_a_server_without_tools_or_schemas_is_asked_for_text(project: Path) -> None:
+    def behave(body: dict[str, Any], _number: int) -> Reply:
+        strange = {"tools", "response_format"} & set(body)
+        return Reply(status=400, body=error_body("unknown field")) if strange else right(body)
+
+    with chat_server(behave) as server:
+        done = build(project, server)
+        assert done.returncode == 0, done.stderr
+        kinds = ["tools" in body or 2 * ("response_format" in body) for body in server.requests]
+        assert kinds == [1, 2, 0, 0]  # what is not taken is not tried again
+    assert min(cases(project).values()) >= 10
+
+
+def test_a_program_too_long_for_the_model_is_a_rejection(project: Path) -> None:
+    def behave(body: dict[str, Any], _number: int) -> Reply:
+        if "`merged`" in body["messages"][1]["content"]:
+            return Reply(status=400, body=error_body("too long", code="context_length_exceeded"))
+        return right(body)
+
+    with chat_server(behave) as server:
+        done = build(project, server)
+        assert done.returncode == 0, done.stderr
+        assert len(server.requests) == 2
+    rows = [json.loads(line) for line in (project.parent / "tasks/mine/rejections.jsonl").read_text().splitlines()]
+    (row,) = [row for row in rows if row["reason"] == "withheld"]
+    assert row["subject"].endswith(":merged")
+    assert "context_overflow" in row["detail"]
+
+
 def killed(project: Path, server: ChatServer, when: Callable[[], bool]) -> None:
     """Start the build, kill all of it when the time has come."""
     arguments = ("build", f"path:{project}", "--set", "mine", "--generator", f"openai:m@{server.url}", "--workers", "1")

@@ -16,7 +16,7 @@ from typing import Any
 
 from exe import codec
 from exe.errors import InputError
-from exe.records import Completion, Json, Message
+from exe.records import Completion, Json, Message, ToolCompletion
 
 Ask = Callable[[tuple[Message, ...], dict[str, Json], int], Completion]
 """(messages, JSON Schema of the answer, which try of this question) → what the model says. Raises ModelError, IncompleteError."""
@@ -90,7 +90,7 @@ class Journal:
         for number, line in enumerate(whole.splitlines(), start=1):
             try:
                 row = json.loads(line)
-                self._known[row["key"]] = codec.from_json(Completion, row["completion"], f"{path}:{number}")
+                self._known[row["key"]] = _completion(row["completion"], f"{path}:{number}")
             except (ValueError, KeyError, TypeError) as error:
                 raise InputError(
                     f"{path}:{number}: damaged ({error}); remove the line and repeat the command"
@@ -117,6 +117,10 @@ class Journal:
             return self._known[key]
 
         return kept
+
+
+def _completion(row: dict[str, Json], where: str) -> Completion:
+    return codec.from_json(ToolCompletion if "calls" in row else Completion, row, where)
 
 
 def rows(paths: list[Path]) -> Iterator[str]:

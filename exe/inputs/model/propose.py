@@ -10,14 +10,16 @@ from exe.inputs.explore import Execute
 from exe.inputs.generate import Generated
 from exe.inputs.model.journal import Ask, Spent
 from exe.inputs.model.prompt import answer_schema, question, reply
-from exe.inputs.model.reading import inputs_of
+from exe.inputs.model.reading import proposals_of, said
 from exe.inputs.schema import Signature, plain_schema, read_schema
 from exe.inputs.select import select
 from exe.inputs.validators import Trial, conformity, feedback, final, trial
-from exe.records import Call, Job, Json, Message, Program, Rejection
+from exe.records import Call, Completion, Job, Json, Message, Program, Rejection
 
 ATTEMPTS: Final = 2
 CYCLES: Final = 3
+WITHHELD: Final = ("context_overflow", "content_filter")
+"""Finish reasons of a question that no further turn can mend."""
 
 __all__ = ["Ask", "propose"]
 
@@ -43,6 +45,7 @@ def propose(
     schema = answer_schema(program.parameters)
     spent = Spent()
     trials: list[Trial] = []
+    refusals: list[Rejection] = []
     done = False
     for attempt in range(ATTEMPTS):
         shown = [call.arguments for call in earlier] + [one.arguments for one in trials if one.usable]
@@ -50,7 +53,10 @@ def propose(
         for _ in range(CYCLES):
             completion = ask(messages, schema, attempt)
             spent.add(completion)
-            proposed, problem = inputs_of(completion.text)
+            if completion.finish_reason in WITHHELD:
+                refusals.append(_refusal(program, completion))
+                break
+            proposed, problem = proposals_of(completion)
             batch = _run(program, signature, proposed, execute)
             trials += batch
             problems = [problem] if problem is not None else []
@@ -58,11 +64,17 @@ def propose(
             done = not problems
             if done:
                 break
-            said = Message(role="assistant", content=completion.text or "(nothing)")
-            messages = (*messages, said, reply(problems, count))
-        if done or _enough(trials, count, errors_only=errors_only):
+            turn = Message(role="assistant", content=said(completion) or "(nothing)")
+            messages = (*messages, turn, reply(problems, count))
+        if refusals or done or _enough(trials, count, errors_only=errors_only):
             break
-    return _settle(program, trials, count, model, errors_only=errors_only), spent
+    generated = _settle(program, trials, count, model, errors_only=errors_only)
+    return Generated(generated.calls, [*refusals, *generated.rejections]), spent
+
+
+def _refusal(program: Program, completion: Completion) -> Rejection:
+    detail = f"the provider gave no answer: {completion.finish_reason}"
+    return Rejection(subject=program.id, stage="generate", reason="withheld", detail=detail)
 
 
 def _run(program: Program, signature: Signature, proposed: Sequence[Json], execute: Execute) -> list[Trial]:

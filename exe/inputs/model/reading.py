@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Final
 
 from exe import values
-from exe.records import Json
+from exe.records import Completion, Json, ToolCompletion
 
 LONGEST: Final = 400_000
 """Characters of an answer that are looked at."""
 MOST: Final = 200
 """Inputs of an answer that are looked at."""
+_OBJECT: Final = re.compile(r"[\s,]*\{")
 _FENCE: Final = re.compile(r"```[a-z]*\n(.*?)```", re.DOTALL)
+
+
+def said(completion: Completion) -> str:
+    """What a model answered, as one text: the arguments of its calls, one a line, else its words."""
+    calls = completion.calls if isinstance(completion, ToolCompletion) else ()
+    return "\n".join(calls) or completion.text
+
+
+def proposals_of(completion: Completion) -> tuple[list[Json], str | None]:
+    """As `inputs_of`: the inputs of all calls together, or those of the text where nothing was called."""
+    calls = completion.calls if isinstance(completion, ToolCompletion) else ()
+    if not calls or len(said(completion)) > LONGEST:
+        return inputs_of(said(completion))
+    read = [inputs_of(call) for call in calls]
+    found = [one for inputs, _ in read for one in inputs]
+    problems = [problem for _, problem in read if problem is not None]
+    if len(found) > MOST:
+        problems.append(_too_many(found))
+    return found[:MOST], problems[0] if problems else None
 
 
 def inputs_of(text: str) -> tuple[list[Json], str | None]:
@@ -25,9 +46,30 @@ def inputs_of(text: str) -> tuple[list[Json], str | None]:
     for candidate in _candidates(text):
         found = _inputs(candidate)
         if found is not None:
-            note = f"The answer holds {len(found)} inputs; only {MOST} are read." if len(found) > MOST else None
-            return found[:MOST], note
+            return found[:MOST], _too_many(found) if len(found) > MOST else None
+    if found := _whole(text):
+        return found[
+            :MOST
+        ], f"The answer breaks off or is damaged; {len(found)} inputs could be read. Write fewer or smaller ones."
     return [], 'No JSON object of the form {"inputs": [...]} could be read in the answer.'
+
+
+def _too_many(found: list[Json]) -> str:
+    return f"The answer holds {len(found)} inputs; only {MOST} are read."
+
+
+def _whole(text: str) -> list[Json]:
+    """The whole objects at the beginning of an array that breaks off."""
+    found: list[Json] = []
+    at = text.find("[") + 1
+    decoder = json.JSONDecoder()
+    while at > 0 and (begin := _OBJECT.match(text, at)) is not None:
+        try:
+            _, at = decoder.raw_decode(text, begin.end() - 1)
+            found.append(values.loads(text[begin.end() - 1 : at]))
+        except (ValueError, RecursionError):
+            break
+    return found
 
 
 def _candidates(text: str) -> list[str]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from exe.inputs.model.journal import Journal, Spent
-from exe.inputs.model.reading import LONGEST, MOST, inputs_of
-from exe.records import Completion, Message
+from exe.inputs.model.reading import LONGEST, MOST, inputs_of, proposals_of, said
+from exe.records import Completion, Message, ToolCompletion
 
 INPUTS = [{"a": 1}, {"a": 2}]
 
@@ -100,3 +101,45 @@ def test_a_sum_with_an_unknown_part_is_unknown() -> None:
     assert spent.share(1)["cost_usd"] is None
     assert spent.share(1)["input_tokens"] == 20
     assert Spent(requests=1).plus(spent).requests == 3
+
+
+def test_calls_of_a_tool_go_before_text() -> None:
+    calls = ('{"inputs": [{"a": 1}]}', '{"inputs": [{"a": 2}, {"a": 3}]}')
+    reply = ToolCompletion(text='{"inputs": [{"a": 9}]}', calls=calls)
+    assert proposals_of(reply) == ([{"a": 1}, {"a": 2}, {"a": 3}], None)
+    assert said(reply) == "\n".join(calls)
+    assert proposals_of(Completion(text=calls[0])) == ([{"a": 1}], None)
+    found, problem = proposals_of(ToolCompletion(text="", calls=(calls[0], "{nothing")))
+    assert found == [{"a": 1}]
+    assert problem is not None
+    many = json.dumps({"inputs": [{"a": n} for n in range(MOST)]})
+    found, problem = proposals_of(ToolCompletion(text="", calls=(many, many)))
+    assert len(found) == MOST
+    assert str(2 * MOST) in str(problem)
+    assert proposals_of(ToolCompletion(text="", calls=("[" * LONGEST, "{}")))[0] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ('{"inputs": [{"a": 1}, {"a": [2', [{"a": 1}]),
+        ('Here:\n```json\n{"inputs": [\n {"a": 1},\n {"a": "}"},\n {"a', [{"a": 1}, {"a": "}"}]),
+        ('{"inputs": [{"a": 1}, {"a": NaN}]}', [{"a": 1}]),
+    ],
+)
+def test_of_an_answer_that_breaks_off_the_whole_inputs_are_read_and_it_is_told(text: str, whole: list[object]) -> None:
+    found, problem = inputs_of(text)
+    assert found == whole
+    assert "breaks off" in str(problem)
+
+
+def test_a_journal_keeps_calls(tmp_path: Path) -> None:
+    reply = ToolCompletion(text="", calls=('{"inputs": []}',), usage={"input": 7, "output": 2})
+    path = tmp_path / "completions.jsonl"
+    question = ((Message(role="user", content="Go."),), {"type": "object"}, 0)
+    assert Journal(path).keeping("m", lambda *_: reply)(*question) == reply
+
+    def never(*_: object) -> Completion:
+        raise AssertionError("asked again")
+
+    assert Journal(path).keeping("m", never)(*question) == reply

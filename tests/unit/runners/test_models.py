@@ -8,6 +8,7 @@ import pytest
 
 from exe.errors import InputError, ModelUnavailable, RequestError, UsageError
 from exe.grading.grade import grade_text
+from exe.records import Tool
 from exe.taskset import TaskSet
 from exe.taskset import read_set as load
 from runners.models import FORMS, open_model
@@ -166,6 +167,7 @@ def test_a_request_is_identified_by_all_that_decides_its_reply() -> None:
         {"effort": "high"},
         {"schema": {}},
         {"shared": 1},
+        {"tool": Tool(name="t", description="", parameters={})},
     ]
     others = {dataclasses.replace(base, **change).sha256({"model": "m"}) for change in changes}  # type: ignore[arg-type]
     assert len(others | {base.sha256({"model": "m"}), base.sha256({"model": "n"})}) == len(changes) + 2
