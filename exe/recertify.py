@@ -18,6 +18,7 @@ from exe.taskset import TaskSet
 from exe.values import integer_digits
 
 ANOTHER = "another-truth"
+Same = Callable[[Outcome, Outcome], bool]
 Verdict = Literal["certified", "refused", "not-python"]
 
 
@@ -71,7 +72,8 @@ def recertify(tasks: TaskSet, bench: Bench) -> Report:
         boxes = [stack.enter_context(Sandbox(workers=1, unsafe=bench.unsafe, hash_seed=seed)) for seed in SEEDS]
         others = [stack.enter_context(_other(path, bench.unsafe)) for path in bench.pythons]
         for program, cases in by_program.items():
-            for one in _program(tasks.programs[program], cases, [box.execute for box in boxes], others):
+            same = _same_plain if tasks.manifest.rule == "json" else agree
+            for one in _program(tasks.programs[program], cases, [box.execute for box in boxes], others, same):
                 faults = prove(one.case, tasks.manifest.answer_format, tasks.manifest.rule)
                 found[one.case.id] = replace(one, faults=tuple(faults))
             bench.done()
@@ -110,7 +112,7 @@ def _other(python: str, unsafe: bool) -> Sandbox:
 
 
 def _program(
-    program: Program, cases: Sequence[Case], boxes: Sequence[Execute], others: Sequence[Sandbox]
+    program: Program, cases: Sequence[Case], boxes: Sequence[Execute], others: Sequence[Sandbox], same: Same
 ) -> Iterator[Finding]:
     """One finding a case. What is no Python program is executed by nobody."""
     foreign = [case for case in cases if case.language not in (None, "python")]
@@ -120,7 +122,7 @@ def _program(
         return
     calls = [_call(case) for case in cases]
     judged = certify(program, calls, boxes[0], boxes[1], boxes[2:])
-    elsewhere = [_elsewhere(program, cases, other) for other in others]
+    elsewhere = [_elsewhere(program, cases, other, same) for other in others]
     for place, (case, one) in enumerate(zip(cases, judged, strict=True)):
         rejection = _against(case, one)
         if rejection is not None:
@@ -150,7 +152,12 @@ def _stated(case: Case) -> Outcome:
     return Outcome(status="error" if "error" in case.expected else "value", plain=case.expected, typed=case.typed)
 
 
-def _elsewhere(program: Program, cases: Sequence[Case], box: Sandbox) -> tuple[str, dict[int, str]]:
+def _same_plain(first: Outcome, second: Outcome) -> bool:
+    """Whether two outcomes are graded alike by rule `json`: what only the typed form shows may be the standard library's own."""
+    return (first.status, first.plain) == (second.status, second.plain)
+
+
+def _elsewhere(program: Program, cases: Sequence[Case], box: Sandbox, same: Same) -> tuple[str, dict[int, str]]:
     """The version of another interpreter, and by place of a case both outcomes where its own is another there."""
     told: dict[int, str] = {}
     with integer_digits():
@@ -159,11 +166,11 @@ def _elsewhere(program: Program, cases: Sequence[Case], box: Sandbox) -> tuple[s
         doubtful = [
             at
             for at, (case, outcome) in enumerate(zip(cases, outcomes, strict=True))
-            if not agree(_stated(case), outcome)
+            if not same(_stated(case), outcome)
         ]
         if doubtful:
             (outcomes,) = box.execute([Job(source=program.source, calls=tuple(calls[at] for at in doubtful))])
             for at, outcome in zip(doubtful, outcomes, strict=True):
-                if not agree(stated := _stated(cases[at]), outcome):
+                if not same(stated := _stated(cases[at]), outcome):
                     told[at] = f"{shown(stated)} | {shown(outcome)}"
     return box.python, told
