@@ -16,6 +16,7 @@ What is counted, from the call of the entry to its return (loading the program i
 | loop_iterations | passes begun of `for`, `while` and comprehension loops |
 | arithmetic | evaluations of `+ - * / // % **`, binary or augmented; `arithmetic_add` and so on by operator |
 | variables | distinct local variables bound in functions of the program, by function |
+| variables_used | those of them that are read on a line which was executed |
 
 A run that fails or ends early in another way than the first counts nothing: the caller gets empty metrics.
 """
@@ -23,6 +24,7 @@ A run that fails or ends early in another way than the first counts nothing: the
 from __future__ import annotations
 
 import ast
+import dis
 import itertools
 import opcode
 import sys
@@ -43,6 +45,8 @@ _SOURCE_NAME = "<program>"
 _MODULE = "program"
 _NO_CALLS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<module>"})
 _RESUME = opcode.opmap["RESUME"]
+_READS = frozenset({"LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_LOAD_FAST", "STORE_FAST_LOAD_FAST", "LOAD_DEREF",
+                    "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF", "LOAD_CLOSURE"})  # fmt: skip
 _set_trace = sys.settrace
 _set_profile = sys.setprofile
 _set_limit = sys.setrecursionlimit
@@ -93,6 +97,7 @@ class Watch:
         self.depth = 0
         self.deepest = 0
         self.variables: set[tuple[int, str, str]] = set()
+        self.codes: set[CodeType] = set()
 
     def run(self, code: CodeType, expression: CodeType) -> None:
         """Load the program unwatched, then evaluate the call watched."""
@@ -122,7 +127,22 @@ class Watch:
             "calls_total": self.user_calls + self.builtin_calls + self.library_calls,
             "max_call_depth": self.deepest,
             "variables": len(self.variables),
+            "variables_used": len(self._used()),
         }
+
+    def _used(self) -> set[tuple[int, str, str]]:
+        """The variables that an executed line reads, as told by the instructions of that line."""
+        used: set[tuple[int, str, str]] = set()
+        for code in self.codes:
+            for instruction in dis.get_instructions(code):
+                line = instruction.positions.lineno if instruction.positions else None
+                if line in self.lines and instruction.opname in _READS:
+                    names = instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,)
+                    used.update(
+                        (code.co_firstlineno, code.co_qualname, name)
+                        for name in names[instruction.opname.startswith("STORE") :]
+                    )
+        return used & self.variables
 
     def _trace(self, frame: FrameType, _event: str, _argument: Any) -> Callable[..., Any] | None:
         name = frame.f_code.co_filename
@@ -158,6 +178,7 @@ class Watch:
                 self.library_calls += started
         elif event == "return" and ours:
             self.depth -= 1
+            self.codes.add(code)
             self.variables.update((code.co_firstlineno, code.co_qualname, name) for name in frame.f_locals)
 
 
