@@ -27,6 +27,7 @@ from typing import Any, Protocol
 
 import exe
 from exe import chain, codec, taskset
+from exe.certify import SEEDS
 from exe.chain import Chain, Yield
 from exe.errors import IncompleteError, InputError, SandboxError, SourceError, StorageError, UsageError
 from exe.inputs.model import Ask, Journal
@@ -37,7 +38,6 @@ from exe.sources import scrape
 from exe.sources.closure import installed_closure
 
 CHECKPOINTS = ".build"
-HASH_SEEDS = (0, 1)
 JOURNAL = ".completions"
 DEFAULT_PER_PACKAGE = 6
 COLLECTOR = (100_000, 20, 20)
@@ -101,7 +101,7 @@ def build(recipe: Recipe, directory: Path, workshop: Workshop, progress: Progres
     """
     _refuse_another(recipe, directory)
     packages, refused = _scrape(recipe, workshop)
-    with Sandbox(workers=1, unsafe=workshop.unsafe, hash_seed=HASH_SEEDS[0]) as probe:
+    with Sandbox(workers=1, unsafe=workshop.unsafe, hash_seed=SEEDS[0]) as probe:
         isolation = probe.isolation.name
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -257,7 +257,7 @@ def _start_worker(parent: int, workshop: Workshop, reports: Any, used: tuple[Any
         if os.getppid() != parent:
             os._exit(1)
     gc.set_threshold(*COLLECTOR)
-    boxes = [Sandbox(workers=1, unsafe=workshop.unsafe, hash_seed=seed) for seed in HASH_SEEDS]
+    boxes = [Sandbox(workers=1, unsafe=workshop.unsafe, hash_seed=seed) for seed in SEEDS]
     models = {} if workshop.models is None else workshop.models()
     asks = {name: _within(ask, workshop, used) for name, ask in models.items()}
     _worker.update(boxes=[box.__enter__() for box in boxes], reports=reports, asks=asks)
@@ -287,11 +287,11 @@ def _package(package: Package, path: Path, settings: Chain) -> None:
     rows, finished = _read_checkpoint(path)
     if finished:
         return
-    first, second = (box.execute for box in _worker["boxes"])
+    first, second, *more = (box.execute for box in _worker["boxes"])
     answered = path.parent.parent / taskset.COMPLETIONS
     journal = Journal(path.with_name(path.name + JOURNAL), answered) if _worker["asks"] else None
     asks = {name: journal.keeping(name, ask) for name, ask in _worker["asks"].items()} if journal is not None else {}
-    hands = chain.Hands(first=first, second=second, asks=asks)
+    hands = chain.Hands(first=first, second=second, asks=asks, more=tuple(more))
     known = {row["subject"]: row for row in rows}
 
     def done(subject: str) -> Yield | None:

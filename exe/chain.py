@@ -59,11 +59,15 @@ class Yield:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hands:
-    """What a package is worked with: two ways to execute, under different hash seeds, and the models that propose inputs, by name."""
+    """What a package is worked with: ways to execute, under different hash seeds, and the models that propose inputs, by name.
+
+    `more` are those that only programs in which hashing shows are certified by.
+    """
 
     first: Execute
     second: Execute
     asks: Mapping[str, Ask] = field(default_factory=dict)
+    more: tuple[Execute, ...] = ()
 
 
 def subject_of(package: Package, module: str = "", qualname: str = "") -> str:
@@ -208,7 +212,7 @@ def _with_cases(subject: str, program: Program, armed: str, chain: Chain, hands:
         return found
     clock = _Clock(first)
     certified: dict[str, Case] = {}
-    for item in certify.certify(program, generated.calls, clock, _Instead(second, program, armed)):
+    for item in certify.certify(program, generated.calls, clock, _Instead(second, program, armed), hands.more):
         if isinstance(item, Case):
             certified[item.call] = item
         else:

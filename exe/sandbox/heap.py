@@ -20,8 +20,12 @@ _kept: list[Any] = []
 
 
 def rearrange(number: int) -> None:
-    """Let addresses ascend for 1, descend for 2, and be mixed in another way for every other number."""
-    for make, count in (*_usual(_ENOUGH), *_rare()):
+    """Let addresses ascend for 1, descend for 2, and be mixed in another way for every other number.
+
+    Those other numbers come many to a program, so the sizes that are rare are left as they are.
+    """
+    kinds = [*_usual(_ENOUGH), *_rare()] if number <= 2 else _usual(_ENOUGH // 2)
+    for make, count in kinds:
         blocks = [make() for _ in range(count)]
         _arrange(blocks, number)
         _kept.append(blocks[::_KEEP])
