@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from functools import cached_property
 from pathlib import PurePosixPath
 from types import MappingProxyType
@@ -14,6 +14,7 @@ from exe.analysis.definitions import defined
 from exe.analysis.exports import declared_names
 from exe.analysis.imports import Imported, ImportedName
 from exe.analysis.modules import Function, Module, module_functions, module_name, shared_module
+from exe.analysis.replaced import hidden
 from exe.analysis.targets import Builtin, Defined, External, Foreign, Missing, ModuleRef, Slot, Target, Unresolved
 from exe.analysis.units import TableBuilder, Unit, UnitTable, lookup_in, unbound_again
 from exe.records import Package, Rejection
@@ -334,6 +335,8 @@ class Project:
         return self._member(module, name, ())
 
     def _member(self, module: str, name: str, seen: tuple[tuple[str, str], ...]) -> Target:
+        if self.hides(module, name):
+            return Missing(f"{module}.{name}", "module-getattr")
         table = self.table(module)
         bound = name in table.binders or name in table.declared
         if bound and (module, name) not in seen:
@@ -351,6 +354,16 @@ class Project:
         owner = self.find(module)
         around = owner is not None and owner.is_package  # what is not there may be a compiled module
         return Missing(f"{module}.{name}", "unresolved-import" if around else "unbound-name")
+
+    def hides(self, module: str, name: str) -> bool:
+        """Whether a module has put an object in its place that may have something else under that name."""
+        table = self.table(module)
+        if "sys.modules[__name__]" not in table.module.source or module in self._building:
+            return False
+        known: dict[str, Set[str]] = self.cache.setdefault("hidden", {})
+        if module not in known:
+            known[module] = hidden(table)
+        return name in known[module]
 
     def attribute(self, target: Target, name: str) -> Target:
         """What an attribute of something stands for; only modules have attributes that can be told."""

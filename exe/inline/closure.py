@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Set
+from collections.abc import Container, Iterable, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -19,6 +19,7 @@ from exe.analysis.targets import Foreign, ModuleRef, Slot, Target
 from exe.analysis.units import Unit, lookup_in
 from exe.inline.annotations import Assumed
 from exe.inline.effects import touched_by
+from exe.inline.libstate import all_shown
 from exe.inline.members import Part, Split, unmangled
 from exe.inline.namespaces import member_names
 from exe.inline.needs import Wanted, needs_of
@@ -28,10 +29,10 @@ from exe.inline.result import Hazard, Refused
 if TYPE_CHECKING:
     from exe.inline.slice import Slicer
 
-RELATED: Final = {"copy": ("copyreg",), "pickle": ("copyreg",)}
-"""Standard-library modules whose state shows through another one."""
-
 T = TypeVar("T")
+
+_NO_LAST_WORD: Final = "dependency-needed"
+"""The reason of what is there as soon as the dependencies are read as well."""
 
 OFTEN: Final = 3
 """How many closures have to need a thing before its own is made to be taken over."""
@@ -166,7 +167,7 @@ class Closures:
                 stores.append((name, position))
         foreign = frozenset(one for one in further if isinstance(one, Foreign))
         return Expansion(
-            tuple(positions), tuple(stores), frozenset({*(further - foreign), *_state(foreign)}), foreign, late
+            tuple(positions), tuple(stores), frozenset({*(further - foreign), *all_shown(foreign)}), foreign, late
         )
 
     def _imported(self, unit: Unit, name: str) -> Set[Wanted]:
@@ -212,20 +213,13 @@ class Closures:
 def _step(project: Project, reading: UnitReading, split: Split, part: Part, assumed: Assumed) -> Step:
     needs = needs_of(project, reading, part, assumed)
     foreign = frozenset(one for one in needs.wanted if isinstance(one, Foreign))
-    wanted = {*(one for one in needs.wanted if not isinstance(one, Foreign)), *_state(foreign)}
+    wanted = {*(one for one in needs.wanted if not isinstance(one, Foreign)), *needs.state}
     awaits: list[tuple[str, tuple[str, ...]]] = []
     if part is split.core and split.members:
         assert isinstance(reading.unit.node, ast.ClassDef)
         awaits = [(name, tuple(unmangled(name, reading.unit.node.name))) for name in split.members]
     mentions = None if part.dynamic else part.mentions
     return Step(frozenset(wanted), foreign, tuple(awaits), mentions, reading.asks_subclasses, needs.hazards)
-
-
-def _state(foreign: Iterable[Foreign]) -> Iterator[Foreign]:
-    """The state of libraries that shows where something of them is used."""
-    for one in foreign:
-        for module in (one.module, *RELATED.get(one.module, ())):
-            yield Foreign(module, None, True)
 
 
 class Closure:
@@ -312,6 +306,8 @@ class Closure:
         try:
             step = self._closures.step(position, member, self.assumed)
         except Refused as refusal:
+            if refusal.reason == _NO_LAST_WORD:
+                raise
             known = self.refused.setdefault(position, refusal)
             if (refusal.reason, str(refusal)) < (known.reason, str(known)):
                 self.refused[position] = refusal  # whichever of its methods comes first
@@ -344,7 +340,7 @@ class Closure:
         try:
             found = self._closures.expansion(wanted)
         except Refused as refusal:
-            if not isinstance(wanted, Slot):
+            if not isinstance(wanted, Slot) or refusal.reason == _NO_LAST_WORD:
                 raise
             self.lost[wanted] = refusal
             return
@@ -396,7 +392,7 @@ class Closure:
             match target:
                 case Foreign(known=True) if there(target):
                     self.foreign.add(target)
-                    self.need({*_state((target,))})
+                    self.need({*all_shown((target,))})
                 case Slot() | ModuleRef():
                     self.need({target})
                 case _:

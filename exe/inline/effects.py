@@ -23,11 +23,7 @@ from exe.inline.changes import (
     parameters_of,
 )
 from exe.inline.codecnames import registered
-
-HARMLESS: Final = ("logging", "warnings", "atexit", "typing", "types", "__future__")
-"""Standard-library modules whose state is not visible in results, but for what the next names."""
-
-VISIBLE: Final = frozenset({"logging.setLoggerClass", "logging.setLogRecordFactory", "logging.addLevelName"})
+from exe.inline.libstate import VISIBLE, changed
 
 CONSTRUCTION: Final = frozenset(
     {"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__", "__prepare__", "__call__", "mro"}
@@ -111,15 +107,14 @@ class Effects:
             if how is None and not (use.attributes and use.context != "load"):
                 continue
             target, used = self.resolve(unit, use)
-            self._touch(target, found)
+            self._touch(target, found, _text(target, used, use))
             if isinstance(target, Slot) and used and used == len(use.attributes) and use.context != "load":
                 found.add(target)
 
-    def _touch(self, target: Target, found: set[Touched], text: str = "") -> None:
-        if isinstance(target, Slot):
-            found.add(target)
-        elif isinstance(target, Foreign) and (target.module.partition(".")[0] not in HARMLESS or text in VISIBLE):
-            found.add(Foreign(target.module, None, target.known))
+    def _touch(self, target: Target, found: set[Touched], text: str) -> None:
+        state = target if isinstance(target, Slot) else changed(target, text) if isinstance(target, Foreign) else None
+        if state is not None:
+            found.add(state)
 
     def _root(self, unit: Unit, node: ast.expr, uses: dict[int, Use]) -> tuple[Target, int, Use] | None:
         """The global that an expression starts from: `x`, `x.y[0].z()` start from x."""
@@ -147,12 +142,12 @@ class Effects:
             return
         target, used, use = root
         if isinstance(target, Foreign):
-            text = ".".join([target.dotted, *(attribute.attr for attribute in use.attributes[used:])])
+            text = _text(target, used, use)
             if not statement:
                 return
             if (named := registered(text, call)) is not None:
                 found.add(named)
-            if text not in VISIBLE and target.module.partition(".")[0] in HARMLESS:
+            if changed(target, text) is None:
                 return
             found.update(slot for slot in ours if isinstance(slot, Slot))
             if not ours or text in VISIBLE:
@@ -359,7 +354,7 @@ class Effects:
                 continue
             target, used = imported or self.resolve(unit, use)
             if changes:
-                self._touch(target, touched)
+                self._touch(target, touched, _text(target, used, use))
             if use.called and isinstance(target, Slot):
                 if used == len(use.attributes):
                     touched.update(self.of_function(target).touched)
@@ -385,7 +380,8 @@ class Effects:
     def _touch_root(self, unit: Unit, root: ast.Name, uses: dict[int, Use], touched: set[Touched]) -> None:
         use = uses.get(id(root))
         if use is not None and use.home is None:
-            self._touch(self.resolve(unit, use)[0], touched)
+            target, used = self.resolve(unit, use)
+            self._touch(target, touched, _text(target, used, use))
 
     def _inner_calls(self, unit: Unit, bodies: list[FunctionNode], parameters: set[str], touched: set[Touched]) -> bool:
         """Calls in bodies: state of libraries set, globals handed to functions that change them; whether parameters are."""
@@ -397,8 +393,7 @@ class Effects:
                     case ast.Expr(value=ast.Call(func=func) as call):
                         root = self._root(unit, func, uses)
                         if root is not None and isinstance(root[0], Foreign):
-                            rest = [attribute.attr for attribute in root[2].attributes[root[1] :]]
-                            text = ".".join([root[0].dotted, *rest])
+                            text = _text(*root)
                             self._touch(root[0], touched, text)
                             if (named := registered(text, call)) is not None:
                                 touched.add(named)
@@ -413,6 +408,12 @@ class Effects:
                     case _:
                         pass
         return arguments
+
+
+def _text(target: Target, used: int, use: Use) -> str:
+    """The dotted name of a use of something of a library with all its attributes, "" for other targets."""
+    rest = [attribute.attr for attribute in use.attributes[used:]]
+    return ".".join([target.dotted, *rest]) if isinstance(target, Foreign) else ""
 
 
 def _calls(node: ast.stmt) -> bool:

@@ -51,7 +51,8 @@ def merge(slice_: Slice) -> Merged:
     if _postponed(slice_):
         head.insert(0, "from __future__ import annotations\n")
     readings = [reading for text, reading in pieces if text]
-    hazards = tuple((at, one) for at, reading in enumerate(readings) for one in _hazards(reading, slice_, naming))
+    blocks_of = {reading: at for at, reading in reversed([*enumerate(readings)])}  # the first: what is behind is ours
+    hazards = tuple((at, one) for reading, at in blocks_of.items() for one in _hazards(reading, slice_, naming))
     return Merged(_join(head, pieces), texts, blocks, naming, hazards)
 
 

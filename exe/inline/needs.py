@@ -10,6 +10,7 @@ from exe.analysis.scopes import Reading, Use
 from exe.analysis.targets import Builtin, Foreign, Missing, ModuleRef, Slot
 from exe.inline.annotations import Assumed, names_nothing
 from exe.inline.dynamic import hazard, piece_key
+from exe.inline.libstate import shown
 from exe.inline.members import Part
 from exe.inline.namespaces import member_names
 from exe.inline.reading import Resolved, UnitReading, there
@@ -22,15 +23,17 @@ Wanted = Slot | Foreign | ModuleRef
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What has to be there for a part, each once, and the hazards in bodies that only calls run."""
+    """What has to be there for a part, each once, the state of libraries that shows, and the hazards in bodies that only calls run."""
 
     wanted: tuple[Wanted, ...]
+    state: frozenset[Foreign]
     hazards: tuple[Hazard, ...]
 
 
 def needs_of(project: Project, reading: UnitReading, part: Part, assumed: Assumed) -> Needs:
     """The needs of a part of a unit under an assumption about annotations. Raises Refused for what loading cannot do without."""
     wanted: dict[Wanted, None] = {}
+    state: set[Foreign] = set()
     hazards: dict[Hazard, None] = {}
     for entry in part.imports:
         if entry.how == "assign" and isinstance(entry.target, Slot | ModuleRef):
@@ -44,7 +47,9 @@ def needs_of(project: Project, reading: UnitReading, part: Part, assumed: Assume
         escapes = hindrance is not None and isinstance(found.target, ModuleRef)
         if isinstance(found.target, Slot | Foreign | ModuleRef) and not escapes:
             wanted[found.target] = None
-    return Needs(tuple(wanted), tuple(hazards))
+        if isinstance(found.target, Foreign) and hindrance is None:
+            state.update(shown(found.target, found.text(use)))
+    return Needs(tuple(wanted), frozenset(state), tuple(hazards))
 
 
 def _hindrance(project: Project, reading: UnitReading, use: Use, found: Resolved) -> Hazard | None:

@@ -205,6 +205,8 @@ class Reader:
         inner = self.target(hop.module, hop.attribute)
         if isinstance(inner, Missing):
             return self.project.target(module, name)
+        if self.project.hides(hop.module, hop.attribute):
+            return Missing(f"{hop.module}.{hop.attribute}", "module-getattr")
         if isinstance(inner, Slot) and self._too_early(inner, Slot(module, name)):
             return Missing(f"{module}.{name}", "unbound-name")
         if isinstance(inner, Slot) and self._rebound(inner, Slot(module, name)):
@@ -247,6 +249,8 @@ class Reader:
 
     def _member(self, module: str, name: str) -> Target:
         table = self.project.table(module)
+        if self.project.hides(module, name):
+            return Missing(f"{module}.{name}", "module-getattr")
         if name in table.binders or name in table.declared:
             return self.target(module, name)
         return self.project.member(module, name)
