@@ -355,11 +355,14 @@ def _merge(paths: Sequence[Path]) -> _Harvest:
                 continue
             harvest.programs[found.program.id] = found.program
             harvest.cases.extend(found.cases)
-            generation = {} if found.generation is None else {"generation": found.generation}
-            harvest.measurements.extend(
-                {"case": case, "cpu_seconds": seconds, **generation} for case, seconds in found.cpu_seconds.items()
-            )
+            harvest.measurements.extend(_measured(found, case) for case in found.cases)
     return harvest
+
+
+def _measured(found: Yield, case: Case) -> dict[str, Json]:
+    """What a case took: CPU seconds, and an even share of what its model took for this function; null where unknown."""
+    row: dict[str, Json] = {"case": case.id, "cpu_seconds": found.cpu_seconds.get(case.id)}
+    return {**row, "generation": found.generation[case.generator]} if case.generator in found.generation else row
 
 
 def _duplicate(subject: str, twin: Program) -> Rejection:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
@@ -54,7 +55,7 @@ class Yield:
     cases: list[Case] = field(default_factory=list)
     rejections: list[Rejection] = field(default_factory=list)
     cpu_seconds: dict[str, float] = field(default_factory=dict)
-    generation: dict[str, Json] | None = None  # what one case cost to propose, None where no model was asked
+    generation: dict[str, dict[str, Json]] = field(default_factory=dict)  # what each model's one case cost to propose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,7 +232,8 @@ def _with_cases(subject: str, program: Program, armed: str, chain: Chain, hands:
         found.cases = [certified[one.call.call] for one in kept if one.call is not None]
     found.cases = found.cases[: chain.cases]
     if found.cases:
-        found.generation = None if spent is None else spent.share(len(found.cases))
+        proposed = Counter(case.generator for case in found.cases)
+        found.generation = {name: one.share(proposed[name]) for name, one in spent.items() if name in proposed}
         found.program = replace(program, static=metrics.static_metrics(program.source, program.entry))
         found.cpu_seconds = {case.id: clock.seconds[case.call] for case in found.cases if case.call in clock.seconds}
     return found
@@ -244,18 +246,18 @@ def _outcome(case: Case) -> Outcome:
 
 def _inputs(
     program: Program, chain: Chain, execute: Execute, asks: Mapping[str, Ask]
-) -> tuple[inputs.Generated, Spent | None]:
-    """The inputs of all generators, one of each in turn, and what models took for theirs."""
+) -> tuple[inputs.Generated, dict[str, Spent]]:
+    """The inputs of all generators, one of each in turn, and what each model took for its own."""
     signature = inputs.read_schema(program.parameters)
     lists: list[list[Call]] = []
     rejections: list[Rejection] = []
-    total: Spent | None = None
+    costs: dict[str, Spent] = {}
     for name in chain.generator.split(","):
         if name == OFFLINE:
             made = inputs.generate(program, seed=chain.seed, count=chain.cases, execute=execute)
         else:
             earlier = [call for calls in lists for call in calls]
-            made, spent = propose(
+            made, costs[name] = propose(
                 program,
                 seed=chain.seed,
                 count=chain.cases,
@@ -265,7 +267,6 @@ def _inputs(
                 earlier=earlier,
                 errors_only=chain.errors_only,
             )
-            total = spent if total is None else total.plus(spent)
         lists.append(made.calls)
         rejections += made.rejections
     pooled: dict[str, Call] = {}
@@ -273,7 +274,7 @@ def _inputs(
         for call in turn:
             if call is not None:
                 pooled.setdefault(inputs.canonical_key(signature, call.arguments), call)
-    return inputs.Generated(list(pooled.values()), rejections), total
+    return inputs.Generated(list(pooled.values()), rejections), costs
 
 
 def _unsprung(program: Program, armed: str, generated: inputs.Generated, execute: Execute) -> inputs.Generated:

@@ -16,6 +16,7 @@ from exe.cli import asking, options
 from exe.cli.progress import BuildProgress
 from exe.errors import UsageError
 from exe.records import Manifest, Rejection
+from runners.prices import Given
 
 
 @click.command()
@@ -32,6 +33,13 @@ from exe.records import Manifest, Rejection
 @click.option("--max-requests", type=click.IntRange(min=0), default=None, help="Questions to models, at most.")
 @click.option(
     "--max-tokens", type=click.IntRange(min=1), default=None, help="Ask models no more once so many went in and out."
+)
+@click.option(
+    "--price",
+    default=None,
+    callback=options.price,
+    metavar="IN,OUT[,CACHED]",
+    help="US dollars a million tokens of the model, in place of the listed prices.",
 )
 @click.option("--timeout", type=options.Finite(min=1), default=600.0, show_default=True, help="Seconds a question.")
 @click.option("--cases", type=click.IntRange(1, 1000), default=15, show_default=True, help="Cases a function, at most.")
@@ -53,6 +61,7 @@ def command(
     errors_only: bool,
     max_requests: int | None,
     max_tokens: int | None,
+    price: Given | None,
     timeout: float,
     cases: int,
     seed: int,
@@ -96,7 +105,7 @@ def command(
         cache=options.cache_folder(),
         workers=workers,
         unsafe=unsafe,
-        models=asking.Opener(names=models, timeout=timeout) if models else None,
+        models=asking.Opener(names=models, timeout=timeout, price=price) if models else None,
         max_requests=max_requests,
         max_tokens=max_tokens,
     )

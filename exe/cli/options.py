@@ -12,6 +12,7 @@ import click
 import platformdirs
 
 from exe.errors import UsageError
+from runners import prices
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -45,6 +46,11 @@ def set_option(default: str | None = DEFAULT_SET) -> Callable[[F], F]:
         show_default=default is not None,
         help="The task set: a name below tasks/, or a folder.",
     )
+
+
+def price(_context: click.Context, _option: click.Parameter, value: str | None) -> prices.Given | None:
+    """The callback of `--price`."""
+    return None if value is None else prices.parse_price(value)
 
 
 class Finite(click.FloatRange):

@@ -20,7 +20,7 @@ from exe.cli import options, tables
 from exe.cli.progress import Bar
 from exe.errors import IncompleteError, UsageError
 from exe.taskset import TaskSet
-from runners import prices, results
+from runners import results
 from runners.estimate import Estimate, estimate
 from runners.job import prepare
 from runners.models import Context, Model, check_form, open_model
@@ -55,10 +55,6 @@ def _temperature(_context: click.Context, _option: click.Parameter, value: str) 
     if not (0 <= number < math.inf):
         raise click.BadParameter(f"{value} is neither a number from 0 nor `none`")
     return number
-
-
-def _price(_context: click.Context, _option: click.Parameter, value: str | None) -> prices.Given | None:
-    return None if value is None else prices.parse_price(value)
 
 
 def _shard(_context: click.Context, _option: click.Parameter, value: str | None) -> results.Shard | None:
@@ -133,7 +129,7 @@ def _shard(_context: click.Context, _option: click.Parameter, value: str | None)
 @click.option(
     "--price",
     default=None,
-    callback=_price,
+    callback=options.price,
     metavar="IN,OUT[,CACHED]",
     help="US dollars a million tokens, in place of the listed prices.",
 )

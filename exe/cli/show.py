@@ -9,7 +9,7 @@ from collections import Counter
 import click
 
 from exe import codec, taskset
-from exe.cli import options
+from exe.cli import generators, options
 from exe.errors import UsageError
 from exe.records import Case, Program, Rejection
 
@@ -19,12 +19,31 @@ from exe.records import Case, Program, Rejection
 @options.set_option()
 @options.json_option
 @click.option("--provenance", is_flag=True, help="Say above each part of a program where it was written.")
-def command(subject: str | None, set_name: str, as_json: bool, provenance: bool) -> None:
+@click.option(
+    "--generators", "by_generator", is_flag=True, help="Compare what the generators of the set gave and cost."
+)
+@click.option("--with", "others", multiple=True, metavar="NAME|DIR", help="A set to compare with; may be given again.")
+@options.unsafe_option
+def command(
+    subject: str | None,
+    set_name: str,
+    as_json: bool,
+    provenance: bool,
+    by_generator: bool,
+    others: tuple[str, ...],
+    unsafe: bool,
+) -> None:
     """Show a set, a program or a case.
 
     SUBJECT is the id of a program or case, or part of a function's name (package:module:qualname); without one the set itself.
     """
+    if (others and not by_generator) or (by_generator and subject is not None):
+        raise UsageError("--generators compares whole sets, --with names further ones for it: give neither a SUBJECT")
     tasks = taskset.read_set(options.set_folder(set_name))
+    if by_generator:
+        sets = [tasks, *(taskset.read_set(options.set_folder(other)) for other in others)]
+        click.echo(generators.report(sets, unsafe=unsafe, as_json=as_json))
+        return
     if subject is None:
         click.echo(json.dumps(codec.to_json(tasks.manifest)) if as_json else _set(tasks))
         return

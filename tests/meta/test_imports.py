@@ -32,6 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     "exe.suites": DATA | {"exe.analysis", "exe.taskset", "exe.grading"},
     "exe.chain": DATA | {"exe.analysis", "exe.screen", "exe.inline", "exe.inputs", "exe.certify"},
     "exe.build": DATA | {"exe.certify", "exe.taskset", "exe.chain", "exe.inputs", "exe.sources", "exe.sandbox"},
+    "exe.quality": DATA | {"exe.inputs", "exe.taskset", "exe.sandbox"},
     "exe.verify": DATA | {"exe.analysis", "exe.taskset", "exe.sources", "exe.sandbox"},
     "runners": DATA | {"exe.grading", "exe.taskset", "exe.sandbox"},
 }

@@ -12,7 +12,6 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from exe import codec
 from exe.errors import InputError
@@ -41,20 +40,6 @@ class Spent:
         self.output_tokens = None if self.output_tokens is None or written is None else self.output_tokens + written
         cost = completion.cost_usd
         self.cost_usd = None if self.cost_usd is None or cost is None else self.cost_usd + cost
-
-    def plus(self, other: Spent) -> Spent:
-        """The sums of both."""
-
-        def both(one: Any, two: Any) -> Any:
-            return None if one is None or two is None else one + two
-
-        return Spent(
-            self.requests + other.requests,
-            self.retries + other.retries,
-            both(self.input_tokens, other.input_tokens),
-            both(self.output_tokens, other.output_tokens),
-            both(self.cost_usd, other.cost_usd),
-        )
 
     def share(self, cases: int) -> dict[str, Json]:
         """An even share of it for each of so many cases."""
@@ -117,6 +102,17 @@ class Journal:
             return self._known[key]
 
         return kept
+
+
+def spent(path: Path) -> dict[str, Spent]:
+    """What all answers of a journal took, by model; nothing where there is no such file. Raises InputError."""
+    found: dict[str, Spent] = {}
+    for where, row in codec.read_json_lines(path) if path.exists() else ():
+        try:
+            found.setdefault(row["model"], Spent()).add(_completion(row["completion"], where))
+        except (KeyError, TypeError) as error:
+            raise InputError(f"{where}: no line of a journal of completions ({error})") from None
+    return found
 
 
 def _completion(row: dict[str, Json], where: str) -> Completion:
