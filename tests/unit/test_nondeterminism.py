@@ -59,3 +59,10 @@ def test_state_shows_in_a_batch_and_in_no_truth(kind: str, boxes: list[Execute])
     )
     ((after,),) = boxes[0]([Job(source=innocent, calls=("f(0)",), batch=True)])
     assert after.plain == {"value": 1}
+
+
+@pytest.mark.parametrize("group", ["SEEDED", "STATEFUL", "CONTROLS"])
+def test_the_page_lists_every_kind(group: str) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "CERTIFICATION.md").read_text("utf-8")
+    assert "; ".join(TABLES[group]) in page
+    assert f"| {len(TABLES[group])} of {len(TABLES[group])} " in page
