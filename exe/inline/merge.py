@@ -13,7 +13,7 @@ from exe.inline.annotations import FIELD_MARKERS
 from exe.inline.atonce import binding, needed_at_once
 from exe.inline.effects import Effects
 from exe.inline.lost import later
-from exe.inline.modulenames import looks_up, makes_classes, makes_classes_later
+from exe.inline.modulenames import has_module, looks_up, makes_classes, makes_classes_later
 from exe.inline.namespaces import filled, made, made_early
 from exe.inline.naming import ForeignName, Naming, assign_names
 from exe.inline.reading import UnitReading
@@ -151,7 +151,9 @@ def _named(pieces: list[tuple[str, UnitReading]], slice_: Slice) -> Iterator[tup
     later = anything or any(makes_classes_later(reading.unit.node) for text, reading in pieces if text)
     for text, reading in pieces:
         module, node = reading.unit.module.name, reading.unit.node
-        counts = not isinstance(node, ast.Import | ast.ImportFrom) and (anything or makes_classes(node))
+        counts = not isinstance(node, ast.Import | ast.ImportFrom) and (
+            has_module(node) if anything else makes_classes(node)
+        )
         if text and module != current and counts:
             current = module
             text = f"__name__ = {module!r}\n\n\n{text}"
@@ -161,14 +163,19 @@ def _named(pieces: list[tuple[str, UnitReading]], slice_: Slice) -> Iterator[tup
 
 
 def _registration(pieces: list[tuple[str, UnitReading]], slice_: Slice, naming: Naming) -> list[str]:
-    """Lines that register the program under the names of its modules."""
-    modules = sorted({slice_.entry.module, *(reading.unit.module.name for text, reading in pieces if text)})
+    """Lines that register the program under the names of those of its modules that something in it can be of."""
+    made = {reading.unit.module.name for text, reading in pieces if text and has_module(reading.unit.node)}
+    modules = sorted({slice_.entry.module, *made})
     name = next((text for key, text in naming.emitted.items() if key == ForeignName("sys", None, "sys")), None)
     lines = []
     if name is None:
         name = naming.fresh("sys", "module") if "sys" in naming.avoid else "sys"
         lines.append("import sys" if name == "sys" else f"import sys as {name}")
-    return [*lines, "", *(f"{name}.modules.setdefault({one!r}, {name}.modules[__name__])" for one in modules)]
+    if len(modules) == 1:
+        return [*lines, "", f"{name}.modules.setdefault({modules[0]!r}, {name}.modules[__name__])"]
+    listed = "".join(f"    {one!r},\n" for one in modules)
+    registered = f"[{name}.modules.setdefault(one, {name}.modules[__name__]) for one in (\n{listed})]"
+    return [*lines, "", registered]
 
 
 def _join(head: list[str], pieces: list[tuple[str, UnitReading]]) -> str:

@@ -143,6 +143,19 @@ def makes_classes(node: ast.stmt) -> bool:
     return False
 
 
+def has_module(node: ast.stmt) -> bool:
+    """Whether executing a statement may make something that keeps the name of its module, or reads that name itself."""
+    for part in ast.walk(node):
+        match part:
+            case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda() | ast.Call():
+                return True
+            case ast.Name(id="__name__"):
+                return True
+            case _:
+                pass
+    return False
+
+
 def makes_classes_later(node: ast.stmt) -> bool:
     """Whether a class may be made by the functions of a statement, when they are called."""
     for part in ast.walk(node):
