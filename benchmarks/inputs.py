@@ -138,10 +138,11 @@ def subjects(name: str, cache: Path, seed: int) -> Iterator[Subject]:
 
 def _subject(made: Inlined, candidate: Candidate) -> Subject | None:
     program = chain.to_program(made, candidate)
-    if screen.purity(program.source, program.entry) is not None:
+    classes = [made.names[origin] for origin in candidate.origins]
+    if screen.purity(program.source, program.entry, made=classes) is not None:
         return None
     try:
-        armed = screen.armed(program.source, program.entry, chain.suspects(made, program.source))
+        armed = screen.armed(program.source, program.entry, chain.suspects(made, program.source), classes)
         places = own_places(armed, program.entry)
     except (screen.Untrappable, SyntaxError):
         return None

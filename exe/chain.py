@@ -130,11 +130,12 @@ def one(project: Project, package: Package, function: Function, chain: Chain, ha
     if isinstance(inlined, Rejection):
         return _rejected(subject, inlined)
     program = to_program(inlined, candidate)
-    impure = screen.purity(program.source, program.entry)
+    made = [inlined.names[origin] for origin in candidate.origins]
+    impure = screen.purity(program.source, program.entry, made=made)
     if impure is not None:
         return _rejected(subject, replace(impure, subject=subject))
     try:
-        armed = screen.armed(program.source, program.entry, suspects(inlined, program.source))
+        armed = screen.armed(program.source, program.entry, suspects(inlined, program.source), made)
     except screen.Untrappable as error:
         detail = f"no trap can be put before {error}"
         return _rejected(subject, Rejection(subject=subject, stage="screen", reason="untrappable", detail=detail))

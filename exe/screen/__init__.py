@@ -7,8 +7,9 @@ in `exe/data/blocklists.toml` (the paper's four block lists). What no name shows
 
 from __future__ import annotations
 
+from .finding import Finding
 from .functions import RULES, Place, Rule, why_not, why_not_function
-from .programs import PURITY, Finding, PurityRule, findings, mutated_globals, purity
+from .programs import PURITY, PurityRule, findings, mutated_globals, purity
 from .traps import Suspect, Untrappable, armed
 
 __all__ = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -12,23 +12,11 @@ from exe.analysis.references import Program, Reference, read_program
 from exe.analysis.text import SourceFault
 from exe.records import Rejection
 
+from .constants import passed_on
+from .finding import Finding
 from .lists import banned, lists
 
 _BY_NAME: Final = "builtins.getattr"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """Something in reach of the entry that may make its outcome depend on the world. `piece` is where ("f", "C.m").
-
-    `line` is 0 for a name that every module has. `deferred`: in the body of a function or method.
-    """
-
-    rule: str
-    detail: str
-    line: int
-    piece: str
-    deferred: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +39,14 @@ class PurityRule:
     check: Callable[[Reference, Where], str | None]
 
 
-def purity(source: str, entry: str, subject: str = "") -> Rejection | None:
+def purity(source: str, entry: str, subject: str = "", made: Sequence[str] = ()) -> Rejection | None:
     """Why a program is not pure, as far as names tell: a Rejection of `subject` by the first finding; None if it may be.
 
     Findings in the entry itself and in what runs at loading count; those in the bodies of other functions are for the run to decide.
+    `made` are the classes that calls make objects of.
     """
     try:
-        found = [one for one in findings(source, entry) if one.piece == entry or not one.deferred]
+        found = [one for one in findings(source, entry, made) if one.piece == entry or not one.deferred]
     except SourceFault as fault:
         return Rejection(subject=subject, stage="screen", reason=fault.reason, detail=str(fault))
     if not found:
@@ -68,14 +57,14 @@ def purity(source: str, entry: str, subject: str = "") -> Rejection | None:
     return Rejection(subject=subject, stage="screen", reason=first.rule, detail=detail)
 
 
-def findings(source: str, entry: str) -> tuple[Finding, ...]:
-    """All impurities in reach of `entry` ("f" or "C.m"), those of the entry itself first, then by line.
+def findings(source: str, entry: str, made: Sequence[str] = ()) -> tuple[Finding, ...]:
+    """All impurities in reach of `entry` ("f" or "C.m") and of what calls make, those of the entry itself first, then by line.
 
     In reach is what a call may run, by name, and what ran to make the constants that it uses; what is there and never used
     (a lock, a context variable) does not count. Annotations, isinstance and except only name things. Raises SourceFault
     where the source does not parse.
     """
-    return _findings(read_program(source), entry)
+    return _findings(read_program(source), entry, tuple(name.partition(".")[0] for name in made))
 
 
 def mutated_globals(source: str, entry: str) -> tuple[str, ...]:
@@ -84,9 +73,10 @@ def mutated_globals(source: str, entry: str) -> tuple[str, ...]:
     return tuple(sorted({name for key in program.reach(entry) for name in program.pieces[key].rebinds}))
 
 
-def _findings(program: Program, entry: str) -> tuple[Finding, ...]:
+def _findings(program: Program, entry: str, made: tuple[str, ...]) -> tuple[Finding, ...]:
     found: dict[tuple[str, str, int], Finding] = {}
-    for key, asked in program.reach(entry).items():
+    reached = program.reach(entry, *made)
+    for key, asked in reached.items():
         where = Where(key, key == entry, asked)
         piece = program.pieces[key]
         own = [Reference(name, 0, False, None) for name in piece.names if name in lists().own]
@@ -102,8 +92,10 @@ def _findings(program: Program, entry: str) -> tuple[Finding, ...]:
                         line=reference.line,
                         piece=key,
                         deferred=key in program.functions,
+                        called=reference.call is not None,
                     )
-    return tuple(sorted(found.values(), key=lambda f: (f.piece != entry, f.line, f.rule, f.detail)))
+    told = passed_on(program, reached, found.values()) if found else ()
+    return tuple(sorted(told, key=lambda f: (f.piece != entry, f.name != "", f.line, f.rule, f.detail)))
 
 
 @lru_cache(maxsize=20_000)

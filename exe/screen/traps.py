@@ -40,18 +40,24 @@ class Suspect:
     name: str = ""
 
 
-def armed(source: str, entry: str, suspects: Sequence[Suspect] = ()) -> str:
+def armed(source: str, entry: str, suspects: Sequence[Suspect] = (), made: Sequence[str] = ()) -> str:
     """The program with a trap before each suspect use, and before each finding of `findings` in another body than the entry's.
+
+    `made` are the classes that calls make objects of.
 
     Equal to `source` where there is none. Raises Untrappable, and SourceFault where the source does not parse.
     """
-    found = [one for one in findings(source, entry) if one.deferred and one.piece != entry]
+    found = [one for one in findings(source, entry, made) if one.deferred and one.piece != entry]
     if not found and not suspects:
         return source
     places = _Places(source)
     traps: dict[tuple[int, int], set[str]] = {}
     for one in found:
-        where = [places.before(one.line)] if one.line else places.openings(one.piece, 1, len(places.lines))
+        if one.line and not one.name:
+            where = [places.before(one.line)]
+        else:
+            last = len(places.lines)
+            where = places.of(Suspect(reason=one.rule, first=1, last=last, piece=one.piece, name=one.name))
         for place in where:
             traps.setdefault(place, set()).add(one.rule)
     for suspect in suspects:
