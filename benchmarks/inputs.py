@@ -1,13 +1,15 @@
 """How good the inputs are: branches and `raise` statements of real functions that 15 cases reach, beside plain Hypothesis.
 
-    python benchmarks/inputs.py [development|unseen|NAME ...] [--functions N] [--cases N] [--seed N] [--json]
+    python benchmarks/inputs.py [development|unseen|NAME ...] [--functions N] [--cases N] [--seed N] [--pynguin COMMAND] [--json]
 
 Functions are drawn by seed from those of the packages (lists: `corpus.toml`) whose own body has at least four branching places,
 spread over packages. Each is inlined, given inputs by the offline generator, and measured on the inputs that were kept: the share of
 the branch outcomes of the entry's own body (`exe.sandbox.branches`) that at least one of them takes. Hypothesis draws from the
 same types without any hint for as much CPU time, process tree and sandbox included; told are the outcomes that all its distinct
-inputs take, and those of its first 15. A function of which no input of either returned a value has no case to be had: it is
-counted apart, with the reason, and in no other figure.
+inputs take, and those of its first 15. Pynguin (a command of an environment of its own) is given the first `--pynguin-functions` of them
+and `--pynguin-seconds` of search each, much more than the generator takes; told are the outcomes that all its tests take. A function of
+which no input of either returned a value has no case to be had: it is counted apart, with the reason, and in the figures named
+`all_drawn` only.
 """
 
 from __future__ import annotations
@@ -22,9 +24,12 @@ import time
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import pynguin_peer
 
 from exe import chain, inputs, screen
 from exe.analysis import functions, read_project, signatures
@@ -71,6 +76,9 @@ class Measured:
     hypothesis_first: float | None
     hypothesis_raises: int | None
     hypothesis_inputs: int | None
+    pynguin: float | None
+    pynguin_raises: int | None
+    pynguin_problem: str  # why there are no tests of it, "" where there are or none were asked for
     seconds: float
     holds: tuple[str, ...]  # the validators that the cases satisfy
     returns: bool  # one of all the inputs made an outcome that a case could have
@@ -86,15 +94,23 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cache", type=Path, default=Path(os.environ.get("EXE_CACHE", Path.home() / ".cache" / "exe")))
     parser.add_argument("--alone", action="store_true", help="leave Hypothesis out")
+    parser.add_argument("--pynguin", help="the command, such as /path/to/bin/pynguin; without it Pynguin is left out")
+    parser.add_argument("--pynguin-functions", type=int, default=12)
+    parser.add_argument("--pynguin-seconds", type=float, default=10.0)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     subjects = drawn(options.names, options.cache, options.functions, options.seed)
+    measured: list[Measured] = []
+    asked = 0
     with Sandbox(workers=1) as sandbox:
-        measured = [
-            found
-            for one in subjects
-            if (found := measure(one, sandbox, options.cases, options.seed, alone=options.alone)) is not None
-        ]
+        for subject in subjects:
+            found = measure(subject, sandbox, options.cases, options.seed, alone=options.alone)
+            if found is None:
+                continue
+            if options.pynguin and found.returns and asked < options.pynguin_functions:
+                asked += 1
+                found = with_pynguin(found, subject, sandbox, options)
+            measured.append(found)
     return report(measured, as_json=options.json)
 
 
@@ -213,6 +229,9 @@ def measure(subject: Subject, sandbox: Sandbox, cases: int, seed: int, *, alone:
         hypothesis_first=None if drawn is None else len(own & drawn[1]) / len(own),
         hypothesis_raises=None if drawn is None else len(raises & drawn[0]),
         hypothesis_inputs=None if drawn is None else drawn[2],
+        pynguin=None,
+        pynguin_raises=None,
+        pynguin_problem="",
         seconds=seconds,
         holds=satisfied(trials),
         returns=bool(trials) or (drawn is not None and drawn[3]),
@@ -272,6 +291,22 @@ def by_hypothesis(
     return every, first, ran, returns
 
 
+def with_pynguin(found: Measured, subject: Subject, sandbox: Sandbox, options: argparse.Namespace) -> Measured:
+    """The figures with those of Pynguin, whose tests run behind the program, each in a process of its own."""
+    entry = subject.program.entry
+    try:
+        written = pynguin_peer.tests(
+            options.pynguin, subject.armed, entry, seconds=options.pynguin_seconds, seed=options.seed
+        )
+        source, calls = pynguin_peer.with_tests(subject.armed, written)
+    except (pynguin_peer.PeerFailed, SyntaxError) as error:
+        return replace(found, pynguin_problem=str(error))
+    outcomes = next(sandbox.execute([Job(source=source, calls=calls, cover=True)])) if calls else ()
+    taken = {number for one in outcomes for number in one.branches}
+    own, raises = subject.numbers("raise", but=True), subject.numbers("raise")
+    return replace(found, pynguin=len(own & taken) / len(own), pynguin_raises=len(raises & taken))
+
+
 def cpu() -> float:
     """CPU seconds of this process and of all processes below it, those that are alive included."""
     ours = time.process_time()
@@ -300,6 +335,12 @@ def _of_process(pid: int) -> float:
 # ---- what it comes to -----------------------------------------------------------------------------------------------
 
 
+def _share(measured: Sequence[Measured], name: str) -> float | None:
+    """Of the `raise` statements of these functions, the share that this figure counts; None where they have none."""
+    raises = sum(one.raises for one in measured)
+    return sum(getattr(one, name) or 0 for one in measured) / raises if raises else None
+
+
 def report(measured: Sequence[Measured], *, as_json: bool) -> int:
     """All figures as shares of 1, the targets, and each function's own."""
     if not measured:
@@ -309,6 +350,7 @@ def report(measured: Sequence[Measured], *, as_json: bool) -> int:
     raises = sum(one.raises for one in measured)
     holding = Counter(name for one in measured for name in one.holds)
     beside = [one for one in measured if one.hypothesis is not None]
+    by_pynguin = [one for one in measured if one.pynguin is not None]
     figures = {
         "drawn": len(every),
         "nothing_returns": Counter(one.reason for one in every if not one.returns),
@@ -317,7 +359,7 @@ def report(measured: Sequence[Measured], *, as_json: bool) -> int:
         "branch_coverage_median": statistics.median(one.coverage for one in measured),
         "branch_coverage_mean": statistics.fmean(one.coverage for one in measured),
         "functions_with_10_cases": sum(one.cases >= WORKING for one in measured) / len(measured),
-        "raises_reached": sum(one.raises_reached for one in measured) / raises if raises else None,
+        "raises_reached": _share(measured, "raises_reached"),
         "raise_statements": raises,
         "validators": {one.name: holding[one.name] / len(measured) for one in VALIDATORS},
         "cpu_seconds_median": statistics.median(one.seconds for one in measured),
@@ -328,8 +370,25 @@ def report(measured: Sequence[Measured], *, as_json: bool) -> int:
             "branch_coverage_median": statistics.median(one.hypothesis or 0.0 for one in beside),
             "branch_coverage_mean": statistics.fmean(one.hypothesis or 0.0 for one in beside),
             "first_15_median": statistics.median(one.hypothesis_first or 0.0 for one in beside),
-            "raises_reached": sum(one.hypothesis_raises or 0 for one in beside) / raises if raises else None,
+            "raises_reached": _share(beside, "hypothesis_raises"),
             "inputs_median": statistics.median(one.hypothesis_inputs or 0 for one in beside),
+        },
+        "pynguin": None
+        if not by_pynguin
+        else {
+            "functions": len(by_pynguin),
+            "failed": sum(bool(one.pynguin_problem) for one in measured),
+            "branch_coverage_median": statistics.median(one.pynguin or 0.0 for one in by_pynguin),
+            "branch_coverage_mean": statistics.fmean(one.pynguin or 0.0 for one in by_pynguin),
+            "ours_on_these_median": statistics.median(one.coverage for one in by_pynguin),
+            "ours_on_these_mean": statistics.fmean(one.coverage for one in by_pynguin),
+            "raises_reached": _share(by_pynguin, "pynguin_raises"),
+            "ours_on_these_raises_reached": _share(by_pynguin, "raises_reached"),
+        },
+        "all_drawn": {
+            "branch_coverage_median": statistics.median(one.coverage for one in every),
+            "functions_with_10_cases": sum(one.cases >= WORKING for one in every) / len(every),
+            "raises_reached": _share(every, "raises_reached"),
         },
     }
     met = (

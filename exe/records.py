@@ -160,7 +160,8 @@ class Job:
 
     In a `batch` the calls follow each other in one process, each in a fresh namespace of the program, and the process is
     replaced when a call ends it. It is several times cheaper, and only fit to guide or to confirm: what a call leaves
-    behind in the standard library, the next one finds.
+    behind in the standard library, the next one finds. A batch with `cover` loads the program once for all its calls, so
+    that what they leave behind in the program is found as well: it guides only.
     """
 
     source: str

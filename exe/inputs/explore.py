@@ -26,6 +26,7 @@ from exe.records import Call, Job, Json, Outcome, Program
 
 BATCHES = 4  # draws of a pool's size before its shortfall is taken as the domain's end
 LONGEST = 4_000  # characters of a call: nobody reads a longer one
+SLOW = 3  # inputs that took too long, after which there are no further pools
 KEPT = 60  # inputs that brought something new, from which others are made
 
 Execute = Callable[[Iterable[Job]], Iterator[tuple[Outcome, ...]]]
@@ -56,18 +57,32 @@ def explore(program: Program, *, seed: int, sizes: Iterable[int], execute: Execu
     fruitful: list[dict[str, Json]] = []
     targets = examples
     tried: set[Pair] = set()
+    slow = 0
     for index, size in enumerate(sizes):
         bases = [*examples[:10], *fruitful[-KEPT:]]
         calls = _keyed(program, signature, targets[: size if index else None])
         calls |= draw(program, signature, hints, seed=_mix(seed, program.id, index), size=size, examples=bases)
         fresh = [(key, call) for key, call in calls.items() if key not in known][:size]
         known.update(key for key, _ in fresh)
-        trials = _run(program, signature, fresh, execute)
+        trials = []
+        for first, last in _parts(len(fresh), started=index > 0):
+            trials += run(program, signature, fresh[first:last], execute)
+            slow += sum(one.outcome is not None and one.outcome.status == "timeout" for one in trials[first:])
+            if slow >= SLOW:
+                break
         found = novel(trials, seen)
         fruitful += [one.arguments for one in found]
         targets = _targets(trials, found, tried)
         seen |= frozenset(feature for one in found for feature in features(one))
         yield Pool(trials, found)
+        if slow >= SLOW:
+            return
+
+
+def _parts(count: int, *, started: bool) -> list[tuple[int, int]]:
+    """From where to where a pool is run at once: its first few apart, so that a program that never ends is not run to the limit often."""
+    cut = 0 if started else min(SLOW, count)
+    return [part for part in ((0, cut), (cut, count)) if part[0] < part[1]]
 
 
 def _targets(pool: Sequence[Trial], found: Sequence[Trial], tried: set[Pair]) -> list[dict[str, Json]]:
@@ -134,11 +149,15 @@ def _mix(seed: int, *parts: object) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
-def _run(program: Program, signature: Signature, calls: list[tuple[str, Call]], execute: Execute) -> list[Trial]:
+def run(
+    program: Program, signature: Signature, calls: list[tuple[str, Call]], execute: Execute, *, alone: bool = False
+) -> list[Trial]:
+    """The calls, by canonical key, with their outcomes and branches; `alone` each in a process of its own.
+
+    In a batch the outcomes only guide the choice of inputs: the truth is found by `certify`.
+    """
     if not calls:
         return []
-    # a batch: what is seen here only guides the choice of inputs, the truth is found by `certify`
-    (outcomes,) = execute(
-        [Job(source=program.source, calls=tuple(call.call for _, call in calls), batch=True, cover=True)]
-    )
+    texts = tuple(call.call for _, call in calls)
+    (outcomes,) = execute([Job(source=program.source, calls=texts, batch=not alone, cover=True)])
     return [trial(signature, key, call, outcome) for (key, call), outcome in zip(calls, outcomes, strict=True)]

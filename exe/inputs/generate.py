@@ -1,7 +1,7 @@
 """The offline generator: inputs for one program from its types and its own text; the same seed gives the same bytes.
 
 The budget counts executions: a first pool (`explore`) of three times the wanted count, then further ones until three in a row bring
-nothing new, or the budget is spent, which is smaller for long programs. No clock is read.
+nothing new, calls do not end, or the budget is spent, which is smaller for long programs. No clock is read.
 """
 
 from __future__ import annotations
@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from exe.inputs.explore import Execute, explore
+from exe.inputs.explore import Execute, explore, run
+from exe.inputs.schema import read_schema
 from exe.inputs.select import select
 from exe.inputs.validators import Trial, final
 from exe.records import Call, Program, Rejection
 
 FIRST, NEXT = 3, 2  # sizes of the first pool and of all others, in multiples of the wanted count
 MOST = 24  # pools
-STALLED = 3  # calls that do not end: what comes near them costs as much again
+ALONE = 6  # multiples of the wanted count that are run alone where a program remembers earlier calls
+ENDING = ("impure", "memory", "crashed", "overflow", "timeout")  # outcomes after which a program is loaded anew
 QUIET = 3  # pools in a row that bring nothing new before it ends
-LOADED = 20_000_000  # characters of program text that are executed at most, the first two pools apart
+LOADED = 6_000_000  # characters of program text that are loaded at most, the first two pools apart
 
 
 class Generated(NamedTuple):
@@ -35,7 +37,6 @@ def generate(program: Program, *, seed: int, count: int, execute: Execute) -> Ge
     not one of ours; whatever the program does is a Rejection.
     """
     sizes = [FIRST * count, *[NEXT * count] * (MOST - 1)]
-    affordable = LOADED // max(len(program.source), 1)
     trials: list[Trial] = []
     quiet = 0
     for index, pool in enumerate(explore(program, seed=seed, sizes=sizes, execute=execute)):
@@ -44,14 +45,13 @@ def generate(program: Program, *, seed: int, count: int, execute: Execute) -> Ge
             detail = trials[0].outcome.detail if trials[0].outcome is not None else ""
             return Generated([], [Rejection(subject=program.id, stage="generate", reason="unloadable", detail=detail)])
         quiet = 0 if pool.novel else quiet + 1
-        if sum(one.outcome is not None and one.outcome.status == "timeout" for one in trials) >= STALLED:
+        loads = index + 1 + sum(one.outcome is None or one.outcome.status in ENDING for one in trials)
+        if quiet == QUIET or (index > 0 and loads * len(program.source) > LOADED):
             break
-        if quiet == QUIET or (index > 0 and len(trials) + NEXT * count > affordable):
-            break
-    return _settle(program, trials, count)
+    return _settle(program, trials, count, execute)
 
 
-def _settle(program: Program, trials: list[Trial], count: int) -> Generated:
+def _settle(program: Program, trials: list[Trial], count: int, execute: Execute) -> Generated:
     """Select, then apply the final rules; what did not run to an outcome is told by status."""
     statuses = Counter(one.outcome.status for one in trials if one.outcome is not None and not one.usable)
     details = {one.outcome.status: one.outcome.detail for one in reversed(trials) if one.outcome is not None}
@@ -61,10 +61,33 @@ def _settle(program: Program, trials: list[Trial], count: int) -> Generated:
         )
         for status, number in sorted(statuses.items())
     ]
-    ran = [one for one in trials if one.usable]
-    kept, dropped = final(program.id, select(ran, count))
+    chosen, ran = _confirmed(program, [one for one in trials if one.usable], count, execute)
+    kept, dropped = final(program.id, chosen)
     if not kept:  # then the reason is told of all that ran
         kept, dropped = final(program.id, ran)
         if len(kept) > count:
             kept, dropped = final(program.id, kept[:count])
     return Generated([one.call for one in kept if one.call is not None], [*rejections, *dropped])
+
+
+def _confirmed(program: Program, trials: list[Trial], count: int, execute: Execute) -> tuple[list[Trial], list[Trial]]:
+    """The selected trials as they run alone, and all that are known to be usable.
+
+    Pools run with what earlier calls left behind in the program. Where that shows in one that is selected, further ones
+    are run alone as well, and the selection is made of these.
+    """
+    signature = read_schema(program.parameters)
+
+    def alone(asked: list[Trial]) -> list[Trial]:
+        ran = run(
+            program, signature, [(one.key, one.call) for one in asked if one.key and one.call], execute, alone=True
+        )
+        return [one for one in ran if one.usable]
+
+    chosen = select(trials, count)
+    known = alone(chosen)
+    if [(one.key, one.output) for one in known] == [(one.key, one.output) for one in chosen]:
+        return known, trials
+    keys = {one.key for one in chosen}
+    known += alone([one for one in trials if one.key not in keys][: ALONE * count])
+    return select(known, count), known

@@ -77,7 +77,8 @@ def novel(trials: Sequence[Trial], seen: frozenset[tuple[str, str]]) -> list[Tri
 def select(trials: Sequence[Trial], count: int) -> list[Trial]:
     """At most `count` usable trials, greedily by how much each adds; at most half raise and less than half echo.
 
-    An output that several inputs share is likely a branch of its own, and is represented. No outcome takes more than a third; where that leaves places free, up to three fifths.
+    Branches come first. An output that several inputs share is likely a branch of its own, and is represented. Once all
+    branches are there no outcome takes more than a third; where that leaves places free, up to three fifths.
     """
     rest = sorted((one for one in trials if one.usable), key=_simplicity)
     times = Counter(one.output for one in rest)
@@ -86,12 +87,15 @@ def select(trials: Sequence[Trial], count: int) -> list[Trial]:
     }
     chosen: list[Trial] = []
     seen: set[tuple[str, str]] = set()
-    for repeats in (max(1, count // 3), max(1, count * 3 // 5)):
+    often = max(1, count * 3 // 5)
+    for kinds, repeats in ((("branch",), often), (tuple(_WEIGHTS), max(1, count // 3)), (tuple(_WEIGHTS), often)):
+        weights = {kind: _WEIGHTS[kind] for kind in kinds}
         while len(chosen) < count:
             allowed = [one for one in rest if _within(one, chosen, count, repeats)]
-            if not allowed:
+            gains = [sum(weights.get(kind, 0) for kind, _ in traits[id(one)] - seen) for one in allowed]
+            if not gains or (kinds == ("branch",) and not max(gains)):
                 break
-            best = max(allowed, key=lambda one: sum(_WEIGHTS[kind] for kind, _ in traits[id(one)] - seen))
+            best = allowed[gains.index(max(gains))]
             chosen.append(best)
             seen |= traits[id(best)]
             rest.remove(best)

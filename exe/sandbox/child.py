@@ -129,12 +129,18 @@ def run(task: Task, reporter: Reporter, tripwire: Tripwire, depth: recursion.Dep
             names["__name__"] = witness.change(under, text).name
         tripwire.arm(reporter.impure)
         first = True
+        kept: dict[str, Any] | None = None
         for call, parts in asked:
-            if seen is not None:
-                seen.clear()
             if under and not first:
                 witness.again(under)
-            found = evaluate(code, call, parts, depth, task.result_bytes, names)
+            namespace = load(code, depth, task.result_bytes, names) if kept is None else kept
+            if seen is not None:
+                seen.clear()
+            if isinstance(namespace, Found):
+                found = namespace
+            else:
+                kept = namespace if cover and task.job.batch else None
+                found = evaluate(namespace, call, parts, depth, task.result_bytes)
             if seen is not None:
                 taken, pairs = _dumps(sorted(seen.numbers)), _dumps([list(pair) for pair in seen.pairs])
                 found = Found(found.status, f'{found.members},"branches":{taken},"compared":{pairs}')
@@ -181,16 +187,8 @@ def instrument_program(task: Task, source: str, reporter: Reporter) -> CodeType:
     return code
 
 
-def evaluate(
-    code: CodeType, call: str, parts: str | None, depth: recursion.Depth, result_bytes: int, names: dict[str, Any]
-) -> Found:
-    """Load the program in a fresh module that has these names, evaluate the call, encode the result or the exception."""
-    if parts is None and len(call) > calls.LONGEST:
-        parts = calls.split(call)
-    try:
-        expression = compile(call if parts is None else parts, "<call>", "eval", dont_inherit=True)
-    except _UNREADABLE as error:
-        return failure("unloadable", f"{type(error).__name__}: {error}")
+def load(code: CodeType, depth: recursion.Depth, result_bytes: int, names: dict[str, Any]) -> dict[str, Any] | Found:
+    """The namespace of a fresh module that has these names and the program in it, or why it does not load."""
     module = ModuleType(MODULE)
     namespace = module.__dict__
     namespace.update(names)
@@ -202,6 +200,20 @@ def evaluate(
     except BaseException as error:  # noqa: BLE001 - whatever a program raises while it loads
         depth.relax()
         return _load_failure(error, result_bytes)
+    return namespace
+
+
+def evaluate(
+    namespace: dict[str, Any], call: str, parts: str | None, depth: recursion.Depth, result_bytes: int
+) -> Found:
+    """Evaluate the call in a loaded program's namespace, encode the result or the exception."""
+    if parts is None and len(call) > calls.LONGEST:
+        parts = calls.split(call)
+    try:
+        expression = compile(call if parts is None else parts, "<call>", "eval", dont_inherit=True)
+    except _UNREADABLE as error:
+        return failure("unloadable", f"{type(error).__name__}: {error}")
+    _set_digits(_DIGITS)
     arguments: list[Any] = []
     try:
         if parts is None:

@@ -83,7 +83,10 @@ def _perform(call: str, read: int, write: int) -> None:
     task = _task(call)
     source, ((_, parts),) = task.job.contents()
     code = child.compile_program(task, source, reporter)
-    reporter.tell(child.evaluate(code, call, parts, recursion.Depth(1000, below=1), task.result_bytes, {}))
+    depth = recursion.Depth(1000, below=1)
+    namespace = child.load(code, depth, task.result_bytes, {})
+    assert not isinstance(namespace, child.Found)
+    reporter.tell(child.evaluate(namespace, call, parts, depth, task.result_bytes))
     stream = supervise.Stream(reporter.nonce, 1)
     stream.feed(os.read(read, 1 << 16))
     assert stream.complete

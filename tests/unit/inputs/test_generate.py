@@ -14,6 +14,7 @@ import pytest
 from exe.errors import InputError
 from exe.inputs import call_text, generate
 from exe.records import Job, Outcome, Program
+from exe.sandbox.host import Sandbox
 from tests.unit.inputs.building import build
 from tests.unit.inputs.execution import execute
 from tests.unit.inputs.test_decode import fault_cases
@@ -123,7 +124,7 @@ def test_a_finite_domain_ends(tmp_path: Path) -> None:
 
     def counting(jobs):  # type: ignore[no-untyped-def]
         jobs = list(jobs)
-        ran.update(call for job in jobs for call in job.calls)
+        ran.update(call for job in jobs if job.batch for call in job.calls)
         return execute(jobs)
 
     assert len(generate(program, seed=0, count=15, execute=counting).calls) == 4
@@ -156,11 +157,49 @@ def test_what_does_not_run_is_told(tmp_path: Path) -> None:
     def limping(jobs):  # type: ignore[no-untyped-def]
         for job in jobs:
             ran = next(execute([job]))
-            yield tuple(Outcome(status="memory") if n % 3 == 0 else outcome for n, outcome in enumerate(ran))
+            yield tuple(
+                Outcome(status="memory") if n % 3 == 0 and job.batch else outcome for n, outcome in enumerate(ran)
+            )
 
     calls, rejections = generate(program, seed=0, count=15, execute=limping)
     assert len(calls) == 15
     assert [rejection.reason for rejection in rejections] == ["memory"]
+
+
+def test_what_earlier_calls_left_behind_is_corrected(tmp_path: Path) -> None:
+    """Pools share what the program remembers; the inputs that are kept were chosen by what each does alone."""
+    source = "seen: list[int] = []\ndef f(x: int) -> int:\n    seen.append(x)\n    return x * len(seen)\n"
+    _, program, _ = build(tmp_path, source)
+
+    def sharing(jobs):  # type: ignore[no-untyped-def]
+        for job in jobs:
+            shared = f"{job.source}\nseen += [0] * {len(job.calls)}\n" if job.batch else job.source
+            yield next(execute([Job(source=shared, calls=job.calls)]))
+
+    calls, rejections = generate(program, seed=0, count=15, execute=sharing)
+    assert calls == []  # alone, each gives its argument back
+    assert rejections[-1].reason == "echo"
+
+
+def test_inputs_that_take_too_long_end_it(tmp_path: Path) -> None:
+    _, program, _ = build(tmp_path, "def f(x: int) -> int:\n    return x + 1\n")
+    ran: list[str] = []
+
+    def sleeping(jobs):  # type: ignore[no-untyped-def]
+        for job in jobs:
+            ran.extend(job.calls)
+            yield tuple(Outcome(status="timeout", detail="cpu") for _ in job.calls)
+
+    assert generate(program, seed=0, count=15, execute=sleeping).rejections[-1].reason == "no-cases"
+    assert len(ran) < 10
+
+
+def test_branches_come_before_other_differences(tmp_path: Path) -> None:
+    tests = "".join(f"    if x == {number}:\n        return False\n" for number in range(101, 108))
+    _, program, _ = build(tmp_path, f"def f(x: int) -> bool | int:\n{tests}    return x\n")
+    with Sandbox() as sandbox:
+        calls, _ = generate(program, seed=0, count=15, execute=sandbox.execute)
+    assert {f"f({number})" for number in range(101, 108)} <= {call.call for call in calls}
 
 
 def test_a_broken_program_is_an_error(tmp_path: Path) -> None:

@@ -100,3 +100,15 @@ def test_truth_is_asked_once(box: Sandbox) -> None:
 def test_metrics_and_branches_do_not_mix(box: Sandbox) -> None:
     with pytest.raises(ValueError, match="probes"):
         next(iter(box.execute([Job(source=PROGRAM, calls=("f(1)",), cover=True, trace=True)])))
+
+
+SHARED = "if len('load'):\n    seen = []\ndef f(n):\n    seen.append(n)\n    return len(seen) if n else 1 / n\n"
+
+
+@pytest.mark.parametrize(("cover", "expected"), [(True, [1, 2, None, 4]), (False, [1, 1, None, 1])])
+def test_a_batch_with_probes_loads_the_program_once(box: Sandbox, cover: bool, expected: list[int | None]) -> None:
+    calls = ("f(1)", "f(2)", "f(0)", "f(3)")
+    outcomes = next(iter(box.execute([Job(source=SHARED, calls=calls, cover=cover, batch=True)])))
+    assert [(one.plain or {}).get("value") for one in outcomes] == expected
+    if cover:
+        assert [one.branches for one in outcomes] == [(2,), (2,), (3,), (2,)]  # none of those taken while it loaded
