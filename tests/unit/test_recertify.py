@@ -79,6 +79,17 @@ def test_stable_truths_stand_and_others_do_not(tmp_path: Path) -> None:
     assert not report.sound
 
 
+def test_a_truth_written_as_a_literal_does_not_say_what_is_one_object(tmp_path: Path) -> None:
+    source = "def f(n):\n    a = [n]\n    return {'a': a, 'b': a} if n else (n,)\n"
+    cases = [case(source, 3, {"a": [3], "b": [3]}), case(source, 0, [0])]
+    for rule, refused in (("python", [cases[1].call]), ("json", [cases[0].call, cases[1].call])):
+        written(tmp_path, [program(source)], cases)
+        manifest = from_json(Manifest, read_json(tmp_path / taskset.MANIFEST), "manifest")
+        taskset.write_set(tmp_path, replace(manifest, rule=rule, answer_format="odata"), [program(source)], cases, [])
+        report = recertify(taskset.read_set(tmp_path), Bench())
+        assert sorted(one.case.call for one in report.findings if one.rejection) == sorted(refused)
+
+
 def test_text_in_another_language_is_executed_by_nobody(tmp_path: Path) -> None:
     foreign = replace(case(STABLE, 3, 99), language="java")
     (found,) = recertify(written(tmp_path, [program(STABLE)], [foreign]), Bench()).findings
