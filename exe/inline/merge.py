@@ -11,12 +11,13 @@ from exe.analysis.stdlib import BUILTINS, load
 from exe.analysis.targets import Foreign, ModuleRef, Slot, Target
 from exe.inline.annotations import FIELD_MARKERS
 from exe.inline.atonce import binding, needed_at_once
+from exe.inline.dynamic import piece_key
 from exe.inline.effects import Effects
 from exe.inline.lost import later
 from exe.inline.modulenames import has_module, looks_up, makes_classes, makes_classes_later
 from exe.inline.namespaces import filled, made, made_early
 from exe.inline.naming import ForeignName, Naming, assign_names
-from exe.inline.reading import UnitReading
+from exe.inline.reading import UnitReading, reads_annotations
 from exe.inline.result import Block, Hazard, Refused
 from exe.inline.slice import Slice
 from exe.inline.writing import BLOCKS, UnitWriter, import_lines
@@ -52,8 +53,9 @@ def merge(slice_: Slice) -> Merged:
         head.insert(0, "from __future__ import annotations\n")
     readings = [reading for text, reading in pieces if text]
     blocks_of = {reading: at for at, reading in reversed([*enumerate(readings)])}  # the first: what is behind is ours
-    hazards = tuple((at, one) for reading, at in blocks_of.items() for one in _hazards(reading, slice_, naming))
-    return Merged(_join(head, pieces), texts, blocks, naming, hazards)
+    hazards = [(at, one) for reading, at in blocks_of.items() for one in _hazards(reading, slice_, naming)]
+    hazards += [(blocks_of[reading], one) for reading, one in _readers_of_mixed(slice_)]
+    return Merged(_join(head, pieces), texts, blocks, naming, tuple(hazards))
 
 
 def _hazards(reading: UnitReading, slice_: Slice, naming: Naming) -> Iterator[Hazard]:
@@ -194,14 +196,29 @@ def _join(head: list[str], pieces: list[tuple[str, UnitReading]]) -> str:
     return "".join(out) + "\n"
 
 
+def _readers_of_mixed(slice_: Slice) -> Iterator[tuple[UnitReading, Hazard]]:
+    """Where functions ask for annotations that some modules postpone and others do not. Raises Refused where loading asks."""
+    if not slice_.assumed.read:
+        return
+    annotated = {
+        reading.unit.module.postponed: reading.unit.module.name for reading in slice_.readings if reading.annotated
+    }
+    if len(annotated) < 2:
+        return
+    detail = f"{annotated[True]} postpones annotations, {annotated[False]} does not"
+    for reading in slice_.readings:
+        for use, found in reading.uses if reading.reads_annotations else ():
+            if reads_annotations(use, found):
+                key = piece_key(use.scope) if use.deferred else None
+                if key is None:
+                    raise Refused("mixed-annotations", detail)
+                yield reading, Hazard("mixed-annotations", detail, reading.unit.module.name, key, at=use.name)
+
+
 def _postponed(slice_: Slice) -> bool:
     """Whether annotations are postponed; they are for all as soon as one annotated unit was written for that."""
     annotated = [reading for reading in slice_.readings if reading.annotated]
     postponed = [reading for reading in annotated if reading.unit.module.postponed]
-    if postponed and len(postponed) < len(annotated) and slice_.assumed.read:
-        others = next(reading for reading in annotated if not reading.unit.module.postponed)
-        detail = f"{postponed[0].unit.module.name} postpones annotations, {others.unit.module.name} does not"
-        raise Refused("mixed-annotations", detail)
     for reading in annotated if postponed else ():
         if not reading.unit.module.postponed and _works_by_annotation(reading, slice_):
             raise Refused("mixed-annotations", f"annotations of {reading.unit.module.name} work by being evaluated")

@@ -299,7 +299,7 @@ class Reader:
                     reading.pinned.append(found.target)
             else:
                 continue
-            if _reads_annotations(use, found):
+            if reads_annotations(use, found):
                 reading.reads_annotations = True
             reading.uses.append((use, found))
         if unit.names.quoted:
@@ -430,7 +430,8 @@ def _guarded(root: ast.stmt, node: ast.stmt) -> bool:
     return False
 
 
-def _reads_annotations(use: Use, found: Resolved) -> bool:
+def reads_annotations(use: Use, found: Resolved) -> bool:
+    """Whether a use asks for annotations."""
     rest = [attribute.attr for attribute in use.attributes[found.used :]]
     if "__annotations__" in rest:
         return True
