@@ -18,6 +18,8 @@ from exe.records import Call, Completion, Job, Json, Message, Program, Rejection
 
 ATTEMPTS: Final = 2
 CYCLES: Final = 3
+REPEATED: Final = 60_000
+"""Characters of an answer that are sent back as the model's own turn."""
 WITHHELD: Final = ("context_overflow", "content_filter")
 """Finish reasons of a question that no further turn can mend."""
 
@@ -60,11 +62,12 @@ def propose(
             batch = _run(program, signature, proposed, execute)
             trials += batch
             problems = [problem] if problem is not None else []
-            problems += _problems(batch, errors_only=errors_only) if proposed else []
+            if proposed or problem is None:  # a list without inputs is one that is too short
+                problems += _problems(batch, errors_only=errors_only)
             done = not problems
             if done:
                 break
-            turn = Message(role="assistant", content=said(completion) or "(nothing)")
+            turn = Message(role="assistant", content=said(completion)[:REPEATED] or "(nothing)")
             messages = (*messages, turn, reply(problems, count))
         if refusals or done or _enough(trials, count, errors_only=errors_only):
             break
