@@ -26,6 +26,7 @@ from exe.records import Call, Job, Json, Outcome, Program
 
 BATCHES = 4  # draws of a pool's size before its shortfall is taken as the domain's end
 LONGEST = 4_000  # characters of a call: nobody reads a longer one
+FURTHER = ("branch", "error", "shape")  # features that are more than another path
 SLOW = 3  # inputs that took too long, after which there are no further pools
 KEPT = 60  # inputs that brought something new, from which others are made
 
@@ -38,6 +39,7 @@ class Pool:
 
     trials: list[Trial]
     novel: list[Trial]
+    further: bool  # whether any of these showed more than a new path through branches that were known
 
 
 def explore(program: Program, *, seed: int, sizes: Iterable[int], execute: Execute) -> Iterator[Pool]:
@@ -73,8 +75,10 @@ def explore(program: Program, *, seed: int, sizes: Iterable[int], execute: Execu
         found = novel(trials, seen)
         fruitful += [one.arguments for one in found]
         targets = _targets(trials, found, tried)
-        seen |= frozenset(feature for one in found for feature in features(one))
-        yield Pool(trials, found)
+        shown = frozenset(feature for one in found for feature in features(one))
+        further = any(kind in FURTHER for kind, _ in shown - seen)
+        seen |= shown
+        yield Pool(trials, found, further)
         if slow >= SLOW:
             return
 

@@ -1,6 +1,6 @@
 """The offline generator: inputs for one program from its types and its own text; the same seed gives the same bytes.
 
-The budget counts executions: a first pool (`explore`) of three times the wanted count, then further ones until three in a row bring
+The budget counts executions: a first pool (`explore`) of three times the wanted count, then further ones until several in a row bring
 nothing new, calls do not end, or the budget is spent, which is smaller for long programs. No clock is read.
 """
 
@@ -19,7 +19,8 @@ FIRST, NEXT = 3, 2  # sizes of the first pool and of all others, in multiples of
 MOST = 24  # pools
 ALONE = 6  # multiples of the wanted count that are run alone where a program remembers earlier calls
 ENDING = ("impure", "memory", "crashed", "overflow", "timeout")  # outcomes after which a program is loaded anew
-QUIET = 3  # pools in a row that bring nothing new before it ends
+QUIET = 4  # pools in a row that bring nothing new before it ends
+STALE = 8  # pools in a row that bring nothing but new paths
 LOADED = 6_000_000  # characters of program text that are loaded at most, the first two pools apart
 
 
@@ -38,15 +39,18 @@ def generate(program: Program, *, seed: int, count: int, execute: Execute) -> Ge
     """
     sizes = [FIRST * count, *[NEXT * count] * (MOST - 1)]
     trials: list[Trial] = []
-    quiet = 0
+    quiet = stale = 0
     for index, pool in enumerate(explore(program, seed=seed, sizes=sizes, execute=execute)):
         trials += pool.trials
         if trials and all(one.outcome is not None and one.outcome.status == "unloadable" for one in trials):
             detail = trials[0].outcome.detail if trials[0].outcome is not None else ""
             return Generated([], [Rejection(subject=program.id, stage="generate", reason="unloadable", detail=detail)])
         quiet = 0 if pool.novel else quiet + 1
+        stale = 0 if pool.further else stale + 1
+        if all(one.outcome is not None and one.outcome.status in ENDING for one in trials):
+            break
         loads = index + 1 + sum(one.outcome is None or one.outcome.status in ENDING for one in trials)
-        if quiet == QUIET or (index > 0 and loads * len(program.source) > LOADED):
+        if quiet == QUIET or stale == STALE or (index > 0 and loads * len(program.source) > LOADED):
             break
     return _settle(program, trials, count, execute)
 

@@ -143,6 +143,15 @@ HINTS: dict[str, tuple[str, ...]] = {
 }
 """Word of a parameter's name (lower case, split at underscores and capitals; plural s dropped) → texts."""
 
+READ: dict[str, tuple[str, ...]] = {
+    **{word: HINTS[word] for word in ("json", "hex", "date", "url", "html", "ip", "number", "uuid", "command")},
+    "escaped": ("a%20b", "%41%zz", "100%", "%C3%A9", "a+b"),
+    "literal": ("[1, 2]", "{'a': 1}", "(1,)", "'x'", "None", "1 +", "x"),
+    "base64": ("aGVsbG8=", "YQ==", "_-8=", "a", "!!!!", ""),
+    "letters": ("ßtraße", "ＡＢＣ", "e\u0301", "\u00ad", "İ", "ﬁ", "\u200d", "①"),
+}
+"""What a text is read as (`exe.inputs.uses`) → texts, bad ones among them."""
+
 NUMBERS: dict[str, tuple[int, ...]] = {
     "width": (1, 4, 10, 40, 80),
     "height": (1, 5, 24, 100),

@@ -11,6 +11,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from exe.analysis.statements import Statement, read_statements
+from exe.inputs.uses import subject, uses
 
 MAX_EACH = 120  # constants of one kind
 MAX_TEXT = 80  # characters of a mined string
@@ -43,6 +44,8 @@ class Hints:
     by_name: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     keys_by_name: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     patterns_by_name: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    texts_by_name: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    kinds_by_name: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     examples: tuple[Example, ...] = ()
     entry: str = ""
 
@@ -57,6 +60,7 @@ def mine(source: str, entry: str) -> Hints:
         mined.insert(0, _Miner(entry_node))
     tables = {name: values for one in mined for name, values in one.tables.items()}
     compiled = {name: pattern for one in mined for name, pattern in one.compiled.items()}
+    used = uses(one.calls for one in mined)
     return Hints(
         strings=_distinct(value for one in mined for value in one.strings),
         integers=_distinct(value for one in mined for value in one.integers),
@@ -66,6 +70,8 @@ def mine(source: str, entry: str) -> Hints:
         by_name=_joined([one.by_name for one in mined], tables),
         keys_by_name=_joined([one.keys_by_name for one in mined], {}),
         patterns_by_name=_joined([one.patterns_by_name for one in mined], compiled),
+        texts_by_name=used.texts,
+        kinds_by_name=used.kinds,
         examples=tuple(_examples(mined, body, entry_node, entry)),
         entry=entry.rpartition(".")[2],
     )
@@ -231,16 +237,16 @@ class _Miner(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _membership(self, item: ast.expr, container: ast.expr) -> None:
-        name = _subject(item)
+        name = subject(item)
         if name is not None:
             self._about(name, self._options(container))
-        owner = _subject(container)
+        owner = subject(container)
         if owner is not None and isinstance(item, ast.Constant) and isinstance(item.value, str):
             self._key(owner, item.value)
             self._about(owner, _constant(item))
 
-    def _test(self, subject: ast.expr, other: ast.expr) -> None:
-        name = _subject(subject)
+    def _test(self, one: ast.expr, other: ast.expr) -> None:
+        name = subject(one)
         if name is not None:
             self._about(name, _constant(other))
 
@@ -257,10 +263,10 @@ class _Miner(ast.NodeVisitor):
         self.keys_by_name.setdefault(owner, []).append(key)
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
-        owner = _subject(node.value)
+        owner = subject(node.value)
         if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
             self._key(owner or "", node.slice.value)
-        index = _subject(node.slice)
+        index = subject(node.slice)
         if index is not None and isinstance(node.value, ast.Name):
             self._about(index, [Held(node.value.id)])
         self.generic_visit(node)
@@ -276,7 +282,7 @@ class _Miner(ast.NodeVisitor):
             case ast.Call(func=ast.Attribute(value=owner, attr=attr), args=[first, *more]):
                 if attr in _RE_FUNCTIONS and isinstance(owner, ast.Name):
                     self._matched(Held(owner.id), [first, *more][1 if "sub" in attr else 0 :])
-                name = _subject(owner)
+                name = subject(owner)
                 if attr in _TEXT_TESTS and name is not None:
                     self._about(name, [v for v in _constants_in(first) if isinstance(v, str)])
         called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", None)
@@ -288,40 +294,25 @@ class _Miner(ast.NodeVisitor):
         if pattern is None:
             return
         self.patterns.append(pattern)
-        name = _subject(subjects[0]) if subjects else None
+        name = subject(subjects[0]) if subjects else None
         if name is not None:
             self.patterns_by_name.setdefault(name, []).append(pattern)
 
     def _looked_up(self, owner: ast.expr, first: ast.expr) -> None:
-        name = _subject(owner)
+        name = subject(owner)
         if name is not None and isinstance(first, ast.Constant) and isinstance(first.value, str):
             self._key(name, first.value)
-        subject = _subject(first)
-        if subject is not None and isinstance(owner, ast.Name):
-            self._about(subject, [Held(owner.id)])
+        sought = subject(first)
+        if sought is not None and isinstance(owner, ast.Name):
+            self._about(sought, [Held(owner.id)])
 
     def visit_Match(self, node: ast.Match) -> None:
-        name = _subject(node.subject)
+        name = subject(node.subject)
         for case in node.cases:
             for inner in ast.walk(case.pattern):
                 if isinstance(inner, ast.MatchValue) and name is not None:
                     self._about(name, _constant(inner.value))
         self.generic_visit(node)
-
-
-def _subject(node: ast.expr) -> str | None:
-    """The variable that an expression is about: `x`, `x.lower()`, `x[0]`, `len(x)` are about x."""
-    for _ in range(6):
-        match node:
-            case ast.Name(id=name):
-                return name
-            case ast.Call(func=ast.Attribute(value=inner)) | ast.Subscript(value=inner):
-                node = inner
-            case ast.Call(func=ast.Name(), args=[inner]):
-                node = inner
-            case _:
-                return None
-    return None
 
 
 def _examples(

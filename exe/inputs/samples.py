@@ -47,6 +47,11 @@ def mutate(text: str, below: Below, pieces: Sequence[str]) -> str:
             return f" {text} "
 
 
+def spliced(first: str, second: str, below: Below) -> str:
+    """The beginning of the one and the end of the other."""
+    return first[: below(min(len(first), 90) + 1)] + second[below(min(len(second), 90) + 1) :]
+
+
 def part_of(value: Json, below: Below) -> str | None:
     """A text found in an earlier argument: a key, an element, a word, a slice or an end of it; None where there is none."""
     match value:

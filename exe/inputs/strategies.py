@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from exe.analysis.kinds import LISTS
-from exe.inputs import lexicon, samples
+from exe.inputs import lexicon, samples, texts
 from exe.inputs.decode import ArgumentError, source
 from exe.inputs.encode import default_json, to_json, wrap
 from exe.inputs.mine import Hints
@@ -100,7 +100,7 @@ class Maker:
         omit = False
         for parameter in signature.parameters:
             if parameter.name in base and not self.chance(25):
-                kept = base[parameter.name]
+                kept = self._recombined(base[parameter.name], parameter, examples)
                 arguments[parameter.name] = self.varied(parameter.type, kept) if self.chance(40) else kept
                 self.earlier.append(arguments[parameter.name])
                 continue
@@ -110,6 +110,18 @@ class Maker:
                 continue
             self._argument(parameter, arguments, signature, omit)
         return arguments
+
+    def _recombined(self, value: Json, parameter: Parameter, examples: Sequence[dict[str, Json]]) -> Json:
+        """The value, or that of another example, or the beginning of the one with the end of the other."""
+        other = self.choose(examples) if self.chance(25) else {}
+        if parameter.name not in other:
+            return value
+        second = other[parameter.name]
+        if parameter.type.kind == "str" and isinstance(value, str) and isinstance(second, str) and self.chance(60):
+            return samples.spliced(value, second, self.below)
+        if parameter.type.kind == "list" and isinstance(value, list) and isinstance(second, list) and self.chance(60):
+            return [*value[: self.below(len(value) + 1)], *second[self.below(len(second) + 1) :]]
+        return second
 
     def _argument(self, parameter: Parameter, arguments: dict[str, Json], signature: Signature, omitted: bool) -> None:
         match parameter.kind:
@@ -145,7 +157,9 @@ class Maker:
                 return self.choose((value + 1, value - 0.5, -value, value * 2, value / 10))
             case ("str" | "any" | "hashable" | "io.StringIO", str()):
                 pieces = (*self.hinted_texts(name), *self.hints.strings[:20], *samples.PIECES)
-                return samples.mutate(value, self.below, pieces)
+                for _ in range(self.choose((1, 1, 1, 2, 3))):
+                    value = samples.mutate(value, self.below, pieces)
+                return value
             case ("list" | "vartuple" | "collections.deque" | "iterator" | "generator", list()) if value:
                 return self._varied_list(found.args[0], value, name)
             case ("any", list()) if value:
@@ -299,11 +313,35 @@ class Maker:
 
     def anything(self, name: str, level: int) -> Json:
         """A JSON-like mix, nested at most a few levels; what is inside containers is mostly scalar."""
+        tested = self.hints.kinds_by_name.get(name, ())
+        if tested and level < 2 and self.chance(50):
+            return self._of_kind(self.choose(tested), name, level)
         kind = self.below(9) if level < 2 else 0
         if kind < 6 or (level and self.chance(50)):
             return self.scalar(name)
         if kind < 7:
             return [self.anything(name, level + 1) for _ in range(self.below(4))]
+        return self._entries(name, level)
+
+    def _of_kind(self, kind: str, name: str, level: int) -> Json:
+        """A value of one of the kinds that JSON has."""
+        match kind:
+            case "bool":
+                return bool(self.below(2))
+            case "int":
+                return self.integer(name)
+            case "float":
+                value = self.real(name)
+                return 0.5 if isinstance(value, str) else value
+            case "str":
+                return self.text(name)
+            case "list":
+                return [self.anything(name, level + 1) for _ in range(self.below(5))]
+            case _:
+                return self._entries(name, level)
+
+    def _entries(self, name: str, level: int) -> dict[str, Json]:
+        """Keys that the code looks up, or others, with anything under them."""
         known = self.hints.keys_by_name.get(name, ())
         keys = [key for key in known[:6] if self.chance(60)] or [self.key_text(name) for _ in range(self.below(3))]
         return {key: self.anything(key, level + 1) for key in keys if not key.startswith("@odata.")}
@@ -371,68 +409,12 @@ class Maker:
             part = samples.part_of(self.choose(self.earlier), self.below)
             if part is not None:
                 return part
-        base = self._base_text(name)
+        base = texts.text(self, name)
         if self.chance(25):
             base = samples.mutate(base, self.below, self.hints.strings or samples.PIECES)
         return base
 
     def hinted_texts(self, name: str) -> tuple[str, ...]:
-        """What the parameter's name suggests, and the function's own."""
-        return lexicon.text_hints(name) + lexicon.text_hints(self.hints.entry)
-
-    def _base_text(self, name: str) -> str:
-        hinted = self.hinted_texts(name)
-        tested = [value for value in self.hints.by_name.get(name, ()) if isinstance(value, str)]
-        strings, patterns = self.hints.strings, self.hints.patterns_by_name.get(name, ())
-        options = [_words, _words, _words, _edge, _letters, _phrase, *([_long] if self.chance(10) else [])]
-        options += [_hinted] * 4 if hinted else []
-        options += [_tested] * 4 if tested else []
-        options += [_constant, _constant, _pieces] if strings else []
-        options += [_matching] * 6 if patterns else [_matching] if self.hints.patterns else []
-        return self.choose(options)(self, name)
-
-
-def _words(maker: Maker, _: str) -> str:
-    return maker.choose(("a", "b", *lexicon.WORDS))
-
-
-def _edge(maker: Maker, _: str) -> str:
-    return maker.choose(lexicon.EDGES)
-
-
-def _letters(maker: Maker, _: str) -> str:
-    return "".join(maker.choose(samples.ALPHABET) for _ in range(maker.size()))
-
-
-def _phrase(maker: Maker, _: str) -> str:
-    joint = maker.choose((" ", "_", "-", ".", ", ", "/"))
-    return joint.join(maker.choose(lexicon.WORDS) for _ in range(2 + maker.below(3)))
-
-
-def _long(maker: Maker, name: str) -> str:
-    return maker.choose((*maker.hinted_texts(name), *lexicon.WORDS)) * (5 + maker.below(20))
-
-
-def _hinted(maker: Maker, name: str) -> str:
-    return maker.choose(maker.hinted_texts(name))
-
-
-def _tested(maker: Maker, name: str) -> str:
-    """Constants that the parameter is tested against, bare, with more behind, or two of them."""
-    tested = [value for value in maker.hints.by_name[name] if isinstance(value, str)]
-    return maker.choose(tested) + maker.choose(("", "x", maker.choose(tested), " " + maker.choose(tested)))
-
-
-def _constant(maker: Maker, _: str) -> str:
-    return maker.choose(maker.hints.strings)
-
-
-def _pieces(maker: Maker, _: str) -> str:
-    """Short constants of the code among words, so that what it looks for is found inside."""
-    short = [text for text in maker.hints.strings if len(text) <= 12] or lexicon.WORDS
-    return "".join(maker.choose((*short, *lexicon.WORDS)) for _ in range(2 + maker.below(4)))
-
-
-def _matching(maker: Maker, name: str) -> str:
-    pattern = maker.choose(maker.hints.patterns_by_name.get(name) or maker.hints.patterns)
-    return samples.matching(pattern, maker.below) or maker.choose(lexicon.WORDS)
+        """What the parameter is read as, what its name suggests, and the function's own."""
+        read = [text for word in self.hints.texts_by_name.get(name, ()) for text in lexicon.READ[word]]
+        return (*read, *lexicon.text_hints(name), *lexicon.text_hints(self.hints.entry))

@@ -66,7 +66,9 @@ class Seen:
         """Note the second one; a container stands for its members."""
         if len(self.pairs) < PAIRS:
             left: Any = self._left.get(place)
-            for one, other in ((left, value), (value, left)):
+            other_side = _text(value)
+            left = _text(left)
+            for one, other in ((left, other_side), (other_side, left)):
                 if one is not None and _plain(one):
                     for member in _members(other):
                         if type(member) is type(one) and member != one and len(self.pairs) < PAIRS:
@@ -94,13 +96,18 @@ def _plain(value: Any) -> bool:
     return type(value) in (int, float) or (type(value) is str and len(value) <= LENGTH)
 
 
+def _text(value: Any) -> Any:
+    """Bytes as the text that they spell, anything else as it is."""
+    return value.decode("latin-1") if type(value) is bytes and len(value) <= LENGTH else value
+
+
 def _members(value: Any) -> list[Any]:
     """A plain value itself, the first plain members of a container; never anything that runs code of the program."""
     if _plain(value):
         return [value]
     if type(value) not in _CONTAINERS:
         return []
-    return [member for member in itertools.islice(value, MEMBERS) if _plain(member)]
+    return [member for member in map(_text, itertools.islice(value, MEMBERS)) if _plain(member)]
 
 
 def sites(source: str) -> list[Site]:
