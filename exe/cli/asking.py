@@ -17,7 +17,9 @@ from runners.models import Context, Model, check_form, open_model
 from runners.models.base import Request
 
 TOKENS = 8_192
-"""What an answer of fifteen inputs may have."""
+"""What an answer of fifteen inputs may have, at most."""
+ANSWERS = 8
+"""As many usual answers of the model may it have: a small one that misses the end repeats itself to the limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +62,7 @@ def _asking(model: Model, opener: Opener) -> Ask:
             sample=again,
             messages=messages,
             temperature=None,
-            max_tokens=TOKENS,
+            max_tokens=min(TOKENS, ANSWERS * (model.traits.max_tokens or TOKENS)),
             seed=again,
         )
         try:

@@ -148,3 +148,42 @@ def test_ctrl_c_loses_no_answer_and_asks_none_twice(project: Path) -> None:
     assert set(again.values()) == {1}
     assert sum((first & again).values()) <= 1  # the one question that Ctrl-C cut off before its answer came
     assert min(cases(project).values()) >= 10
+
+
+SMALL = """
+def scaled(size: int, unit: int = 3) -> int:
+    if size < 0:
+        raise ValueError("negative")
+    return size * unit + 1
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.network
+def test_the_embedded_model_proposes(project: Path) -> None:
+    """It is small and repeats itself: what holds is that every case is a proposal of its, and that counts add up."""
+    pytest.importorskip("xllamacpp")
+    (project / "demo.py").write_text(SMALL)
+    done = exe(
+        "build", f"path:{project}", "--set", "mine", "--generator", "local", "--workers", "1", "--cases", "5",
+        "--timeout", "300", cwd=project.parent, timeout=1200,
+    )  # fmt: skip
+    if done.returncode == 2 and "cannot be had" in done.stderr:
+        pytest.skip(done.stderr)
+    assert done.returncode == 0, done.stderr
+    folder = project.parent / "tasks/mine"
+    rows = [json.loads(line) for line in (folder / "completions.jsonl").read_text().splitlines()]
+    said = " ".join(row["completion"]["text"] for row in rows)
+    assert rows
+    assert {row["model"] for row in rows} == {"local"}
+    found = [json.loads(line) for line in (folder / "cases.jsonl").read_text().splitlines()]
+    for case in found:
+        assert case["generator"] == "local"
+        assert all(json.dumps(value) in said for value in case["arguments"].values())
+    spent = [row["generation"] for row in measured(project)]
+    assert len(spent) == len(found)
+    assert sum(row["requests"] for row in spent) <= len(rows) + 1e-6
+    rejections = [json.loads(line) for line in (folder / "rejections.jsonl").read_text().splitlines()]
+    told = {row["subject"].rpartition(":")[2] for row in rejections if row["stage"] == "generate"}
+    programs = [json.loads(line)["origin"]["qualname"] for line in (folder / "programs.jsonl").read_text().splitlines()]
+    assert {*told, *programs} >= {"scaled"}
