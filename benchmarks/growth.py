@@ -4,7 +4,7 @@
 
 The functions come from the shared file `paper_functions.jsonl`, each in the version that stands there. A case is novel where its outcome,
 or its path through the program's branches, had not been seen before. A run ends at `--novel` cases, where there are no further
-inputs, or after `--seconds` of CPU time. `--write` puts a plot of each function and the figures into a folder (matplotlib).
+inputs, where fifty pools of up to 100 brought nothing new, or after `--seconds` of CPU time. `--write` puts a plot of each function and the figures into a folder (matplotlib).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def main() -> int:
         _plot(found, options.write / "growth.png")
     if options.json:
         print(json.dumps(found))
-    return 0 if all(one["ended"] in ("enough", "exhausted") for one in found if one["steps"]) else 1
+    return 0 if all(one["ended"] in ("enough", "exhausted", "settled") for one in found if one["steps"]) else 1
 
 
 def _subject(row: dict[str, Any], cache: Path) -> measuring.Subject | str:
@@ -99,6 +99,8 @@ def _grown(subject: measuring.Subject, sandbox: Sandbox, options: argparse.Names
         )
         if now.exhausted:
             ended = "exhausted"
+        elif now.settled:
+            ended = "settled"
         elif now.novel >= options.novel:
             ended = "enough"
         elif seconds > options.seconds:
@@ -108,7 +110,12 @@ def _grown(subject: measuring.Subject, sandbox: Sandbox, options: argparse.Names
 
 def _line(one: dict[str, Any]) -> str:
     last = one["steps"][-1]
-    words = {"enough": "", "exhausted": ", and there are no further inputs", "time": ", time is up"}[one["ended"]]
+    words = {
+        "enough": "",
+        "exhausted": ", and there are no further inputs",
+        "settled": ", and nothing new comes",
+        "time": ", time is up",
+    }[one["ended"]]
     return (
         f"{one['name']}: {last['novel']} novel of {last['valid']} valid cases in {last['seconds']:.1f} CPU s,"
         f" {last['outputs']} outputs, {last['paths']} paths{words}"
@@ -129,6 +136,8 @@ def _plot(found: list[dict[str, Any]], path: Path) -> None:
             axis.plot(seconds, [step[name] for step in one["steps"]], label=name)
         axis.set_title(one["name"].rpartition(":")[2], fontsize=9)
         axis.set_xlabel("CPU seconds", fontsize=8)
+    for axis in axes.flat[len(shown) :]:
+        axis.axis("off")
     axes.flat[0].legend(fontsize=8)
     figure.tight_layout()
     figure.savefig(path, dpi=90)

@@ -1,4 +1,4 @@
-"""How many novel cases a program gives: inputs without end, told by what each brings; a finite domain ends by itself."""
+"""How many novel cases a program gives: inputs without end, told by what each brings; what is finite ends by itself."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from exe.inputs.explore import Execute, explore
 from exe.records import Call, Program
 
 POOL = 100  # inputs
+SETTLED = 50  # pools in a row that bring nothing novel: what the program can do has been seen
 DRY = 3  # pools in a row without an input that was not there before: there are no more
 
 
@@ -27,15 +28,13 @@ class Growth:
     outputs: int
     paths: int
     exhausted: bool
+    settled: bool
     fresh: tuple[Call, ...]
 
 
 def grow(program: Program, *, seed: int, wanted: int, execute: Execute) -> Iterator[Growth]:
-    """Steps of POOL inputs until `wanted` are novel, or until there are no further inputs (`exhausted`).
-
-    Without end where the inputs do not end and bring nothing new: the caller decides how long that is worth it.
-    """
-    executions = valid = novel = dry = 0
+    """Steps of POOL inputs until `wanted` are novel, there are no further inputs (`exhausted`), or SETTLED steps brought nothing new (`settled`)."""
+    executions = valid = novel = dry = barren = 0
     outputs: set[str] = set()
     paths: set[tuple[int, ...]] = set()
     for pool in explore(program, seed=seed, sizes=itertools.repeat(POOL), execute=execute):
@@ -50,6 +49,7 @@ def grow(program: Program, *, seed: int, wanted: int, execute: Execute) -> Itera
                 outputs.add(one.output)
                 paths.add(one.outcome.branches)
         novel += len(fresh)
+        barren = 0 if fresh else barren + 1
         yield Growth(
             executions=executions,
             valid=valid,
@@ -57,7 +57,8 @@ def grow(program: Program, *, seed: int, wanted: int, execute: Execute) -> Itera
             outputs=len(outputs),
             paths=len(paths),
             exhausted=dry == DRY,
+            settled=barren == SETTLED,
             fresh=tuple(fresh),
         )
-        if novel >= wanted or dry == DRY:
+        if novel >= wanted or dry == DRY or barren == SETTLED:
             return

@@ -1,4 +1,4 @@
-"""Growth: what counts as novel, that it goes on where there is more, and that a finite domain ends by itself."""
+"""Growth: what counts as novel, that it goes on where there is more, and that what is finite ends by itself."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from exe.inputs.grow import Growth, grow
+from exe.inputs.grow import SETTLED, Growth, grow
 from exe.sandbox.host import Sandbox
 from tests.unit.inputs.building import build
 
@@ -18,12 +18,12 @@ def box() -> Iterator[Sandbox]:
         yield sandbox
 
 
-def grown(box: Sandbox, root: Path, source: str, wanted: int = 150) -> list[Growth]:
+def grown(box: Sandbox, root: Path, source: str, wanted: int = 150, limit: int = 3_000) -> list[Growth]:
     steps = []
     _, program, _ = build(root, source)
     for now in grow(program, seed=1, wanted=wanted, execute=box.execute):
         steps.append(now)
-        if now.executions > 3_000:
+        if now.executions > limit:
             break
     return steps
 
@@ -41,6 +41,14 @@ def test_a_longer_text_that_does_the_same_is_no_novelty(box: Sandbox, tmp_path: 
     steps = grown(box, tmp_path, "def f(a: str) -> bool:\n    return len(a) >= 0\n")
     assert steps[-1].valid > 500
     assert steps[-1].novel == steps[-1].outputs == 1
+
+
+def test_few_outcomes_of_inputs_without_end_settle(box: Sandbox, tmp_path: Path) -> None:
+    steps = grown(box, tmp_path, "def f(a: int) -> bool:\n    return a % 2 == 0\n", limit=20_000)
+    assert steps[-1].settled
+    assert not steps[-1].exhausted
+    assert steps[-1].novel == 2
+    assert steps[-1].executions > 10 * SETTLED
 
 
 def test_a_finite_domain_says_that_it_ended(box: Sandbox, tmp_path: Path) -> None:
