@@ -61,7 +61,7 @@ def uses(calls: Iterable[Mapping[str, Sequence[ast.Call]]]) -> Uses:
         for call in by_name.get("isinstance", ()):
             if len(call.args) == 2 and (name := subject(call.args[0])) is not None:
                 kinds.setdefault(name, {}).update(dict.fromkeys(_named(call.args[1])))
-    return Uses(*({name: tuple(sorted(found)) for name, found in table.items()} for table in (texts, kinds)))
+    return Uses(*({name: tuple(sorted(found)) for name, found in sorted(table.items())} for table in (texts, kinds)))
 
 
 def _read(call: ast.Call) -> str | None:

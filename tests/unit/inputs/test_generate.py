@@ -71,7 +71,8 @@ from exe.inputs.explore import draw
 from exe.inputs.mine import Hints
 from tests.unit.inputs.building import build
 from tests.unit.inputs.execution import execute
-from tests.unit.inputs.test_generate import SOURCE
+from tests.unit.inputs.test_generate import READING, SOURCE
+from exe.sandbox.host import Sandbox
 if sys.argv[2] == "crowded":  # another module with constants, and a generator already at work
     Path("noise.py").write_text(f"N = {list(range(100, 9000, 20))}\\nS = {list(map(chr, range(33, 300)))}\\n")
     import noise, hypothesis, hypothesis.strategies as st
@@ -80,7 +81,19 @@ _, program, _ = build(Path(sys.argv[1]), SOURCE)
 calls = generate(program, seed=7, count=8, execute=execute).calls
 _, program, signature = build(Path(sys.argv[1]), "def f(a: list[int], b: list[float], c: bytes, d: str) -> str: ...")
 calls += draw(program, signature, Hints(), seed=5, size=40).values()
+_, program, _ = build(Path(sys.argv[1]), READING)
+with Sandbox() as sandbox:
+    calls += generate(program, seed=3, count=12, execute=sandbox.execute).calls
 print(json.dumps([[call.call, call.arguments] for call in calls]))
+"""
+
+READING = """
+import json
+
+def f(one: str, two: str, three: str, four: object) -> object:
+    if isinstance(four, (dict, list, int)) and one.strip() in {"red", "green", "blue"}:
+        return json.loads(two)
+    return int(three) + float(one) if three.isdigit() else bytes.fromhex(two)
 """
 
 
@@ -95,7 +108,7 @@ def test_same_bytes_in_other_processes(tmp_path: Path) -> None:
             [sys.executable, "-c", CHILD, str(folder), how], cwd=folder, env=environment, capture_output=True, text=True
         )
         assert done.returncode == 0, done.stderr
-        assert len(json.loads(done.stdout)) == 48
+        assert len(json.loads(done.stdout)) == 60
         seen.add(done.stdout)
         if how == "plain":
             assert [path.name for path in folder.iterdir()] == ["demo.py"]  # nothing of Hypothesis is left behind
