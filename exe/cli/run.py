@@ -53,7 +53,7 @@ def _temperature(_context: click.Context, _option: click.Parameter, value: str) 
     except ValueError:
         number = math.nan
     if not (0 <= number < math.inf):
-        raise click.BadParameter(f"{value} is neither a number from 0 nor `none`")
+        raise click.BadParameter(f"{value} is no finite number from 0, nor `none`")
     return number
 
 
