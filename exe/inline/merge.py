@@ -14,7 +14,7 @@ from exe.inline.atonce import binding, needed_at_once
 from exe.inline.dynamic import piece_key
 from exe.inline.effects import Effects
 from exe.inline.lost import later
-from exe.inline.modulenames import has_module, looks_up, makes_classes, makes_classes_later
+from exe.inline.modulenames import looks_up, makes_classes, makes_classes_later
 from exe.inline.namespaces import filled, made, made_early
 from exe.inline.naming import ForeignName, Naming, assign_names
 from exe.inline.reading import UnitReading, reads_annotations
@@ -154,7 +154,7 @@ def _named(pieces: list[tuple[str, UnitReading]], slice_: Slice) -> Iterator[tup
     for text, reading in pieces:
         module, node = reading.unit.module.name, reading.unit.node
         counts = not isinstance(node, ast.Import | ast.ImportFrom) and (
-            has_module(node) if anything else makes_classes(node)
+            reading.has_module if anything else makes_classes(node)
         )
         if text and module != current and counts:
             current = module
@@ -166,7 +166,7 @@ def _named(pieces: list[tuple[str, UnitReading]], slice_: Slice) -> Iterator[tup
 
 def _registration(pieces: list[tuple[str, UnitReading]], slice_: Slice, naming: Naming) -> list[str]:
     """Lines that register the program under the names of those of its modules that something in it can be of."""
-    made = {reading.unit.module.name for text, reading in pieces if text and has_module(reading.unit.node)}
+    made = {reading.unit.module.name for text, reading in pieces if text and reading.has_module}
     modules = sorted({slice_.entry.module, *made})
     name = next((text for key, text in naming.emitted.items() if key == ForeignName("sys", None, "sys")), None)
     lines = []

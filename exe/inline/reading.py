@@ -14,7 +14,7 @@ from exe.analysis.scopes import ImportNode, Reading, Scope, Use
 from exe.analysis.targets import Builtin, Foreign, Missing, ModuleRef, Slot, Target
 from exe.analysis.units import IMPORT_ERRORS, WIDE_ERRORS, Unit, lookup_in
 from exe.inline.dynamic import piece_key
-from exe.inline.modulenames import shows_module
+from exe.inline.modulenames import has_module, shows_module
 from exe.inline.namespaces import member_names
 from exe.inline.order import Timeline
 from exe.inline.quoted import quoted_uses
@@ -95,6 +95,11 @@ class UnitReading:
     works_by_annotation: bool | None = None  # as merging asks once of a unit
     summary: object = None  # what naming asks once of a unit
     texts: dict[tuple[str | None, ...], str] = field(default_factory=dict)  # by the names that occur in it
+
+    @cached_property
+    def has_module(self) -> bool:
+        """Whether the unit may make something that keeps the name of its module."""
+        return has_module(self.unit.node)
 
     @cached_property
     def demands(self) -> Demands:
