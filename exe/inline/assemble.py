@@ -88,10 +88,10 @@ def _made(
 ) -> Merged:
     """The slice as text; methods of a class that is kept whole, asked for one after the other, have them in common."""
     recent: dict[object, Merged] = project.cache.setdefault("recent", {})
-    key = (entry, roots, mentions, limits.statements)
+    key = (entry, roots, mentions, limits)
     found = recent.pop(key, None)
     if found is None:
-        slice_ = _slice(project, entry, roots, mentions)
+        slice_ = _slice(project, entry, roots, mentions, limits)
         if len(slice_.readings) > limits.statements:
             raise Refused("too-large", f"{len(slice_.readings)} statements")
         found = merge(slice_)
@@ -112,12 +112,14 @@ def _origin(project: Project, origin: str) -> tuple[Slot, str]:
     return target, inner
 
 
-def _slice(project: Project, entry: Slot, roots: tuple[Slot, ...], mentions: tuple[str, ...] | None) -> Slice:
+def _slice(
+    project: Project, entry: Slot, roots: tuple[Slot, ...], mentions: tuple[str, ...] | None, limits: Limits
+) -> Slice:
     """The slice on the first timeline that has all modules which functions import, early enough for those that call them."""
     plan = _Plan()
     for _ in range(_ROUNDS):
         slicer = _slicer(project, entry.module, plan)
-        slice_ = slicer.close(entry, roots, mentions)
+        slice_ = slicer.close(entry, roots, mentions, limits.characters)
         if slice_.late:
             plan = _Plan((*plan.late, *slice_.late), plan.early)
             continue

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Container, Iterable, Set
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -276,10 +276,14 @@ class Closure:
         """Whether a thing is in."""
         return wanted in self._seen
 
-    def touches(self, position: int, apart: Container[Wanted] = ()) -> bool:
-        """Whether a unit changes something that is needed, apart from what it binds and from some things."""
-        unit = self._slicer.timeline.units[position]
-        return any(one in self._seen and one not in apart for one in touched_by(self._slicer.project, unit))
+    def touches(self, position: int) -> bool:
+        """Whether a unit changes something that is needed, apart from what it binds."""
+        return bool(self.touched(position))
+
+    def touched(self, position: int) -> set[Slot | Foreign]:
+        """What a unit changes that is needed, apart from what it binds."""
+        touched = touched_by(self._slicer.project, self._slicer.timeline.units[position])
+        return {one for one in touched if one in self._seen}
 
     def tells(self, position: int) -> bool:
         """Whether a class is asked for that derives from a needed one, for `__subclasses__`."""

@@ -12,6 +12,7 @@ stands in, here as there.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -34,6 +35,9 @@ NAMESPACES: Final = ("vars", "locals", "dir")
 
 IMPORTERS: Final = frozenset({"importlib.import_module", "importlib.__import__", "builtins.__import__"})
 DYNAMIC_FOREIGN: Final = frozenset({*IMPORTERS, "importlib.reload", "sys.modules"})
+
+
+_ENTERING: Final = re.compile(r"""\bmodules(?:\[|\.setdefault\(|\.__setitem__\()\s*["']([\w.]+)["']""")
 
 
 def hazard(project: Project, unit: Unit, use: Use, target: Target, used: int) -> Hazard | None:
@@ -147,11 +151,24 @@ def _fixed_key(project: Project, key: ast.expr) -> bool:
     match key:
         case ast.Constant(value=str() as name):
             top = name.partition(".")[0]
-            return not _brings(project, top) and not stdlib.is_stdlib(top) and top != "__main__"
+            found = _brings(project, top) or stdlib.is_stdlib(top) or top == "__main__"
+            return not found and name not in _entered(project)
         case ast.Attribute(attr="__module__"):
             return True
         case _:
             return False
+
+
+def _entered(project: Project) -> frozenset[str]:
+    """The literal names under which modules of the project enter something into `sys.modules`; found once a project."""
+    known: frozenset[str] | None = project.cache.get("entered")
+    if known is None:
+        names: set[str] = set()
+        for module in project.modules.values():
+            if "sys.modules" in module.source:
+                names.update(_ENTERING.findall(module.source))
+        known = project.cache["entered"] = frozenset(names)
+    return known
 
 
 def _is_none(node: ast.expr) -> bool:

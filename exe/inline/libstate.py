@@ -23,16 +23,19 @@ RELATED: Final = {"copy": ("copyreg",), "pickle": ("copyreg",)}
 _FINDERS: Final = tuple(
     Foreign("sys", name, True) for name in ("path", "meta_path", "path_hooks", "path_importer_cache")
 )
-_TABLES: Final = (Foreign("sys", "modules", True), *_FINDERS)
+TABLES: Final = (Foreign("sys", "modules", True), *_FINDERS)
+"""The tables of `sys` by which modules are found."""
+
 _LOOKING_UP: Final = {
-    "sys": _TABLES,  # as an object; of what is in it, what has been told apart
-    **dict.fromkeys(("importlib", "imp", "pkgutil", "runpy"), _TABLES),
+    "sys": TABLES,  # as an object; of what is in it, what has been told apart
+    **dict.fromkeys(("importlib", "imp", "pkgutil", "runpy"), TABLES),
     "importlib.metadata": _FINDERS,
     **dict.fromkeys(("sys.", "importlib.machinery"), ()),
 }
 """The tables that show in a use, by the longest beginning of its dotted name.
 
-What looks up the module of an object that it has (pickling, `inspect`) finds the program under that name, whoever else has taken it.
+What looks up the module of an object that it has (pickling, `inspect`) finds the program under that name, whoever else has taken it;
+and of `sys.modules` itself nothing is read but what `exe.inline.dynamic` calls harmless.
 """
 
 
@@ -48,7 +51,10 @@ def shown(one: Foreign, text: str) -> Iterator[Foreign]:
     for module in (one.module, *RELATED.get(one.module, ())):
         yield Foreign(module, None, True)
     table = _table(text)
-    yield from (table,) if table is not None else _looking_up(text)
+    if table is None:
+        yield from _looking_up(text)
+    elif table.attribute != "modules":
+        yield table
 
 
 def all_shown(things: Iterable[Foreign]) -> Iterator[Foreign]:
@@ -58,7 +64,7 @@ def all_shown(things: Iterable[Foreign]) -> Iterator[Foreign]:
 
 
 def _table(text: str) -> Foreign | None:
-    return next((one for one in _TABLES if text == one.dotted or text.startswith(f"{one.dotted}.")), None)
+    return next((one for one in TABLES if text == one.dotted or text.startswith(f"{one.dotted}.")), None)
 
 
 @cache

@@ -14,6 +14,7 @@ from exe.analysis.scopes import ImportNode, Reading, Scope, Use
 from exe.analysis.targets import Builtin, Foreign, Missing, ModuleRef, Slot, Target
 from exe.analysis.units import IMPORT_ERRORS, WIDE_ERRORS, Unit, lookup_in
 from exe.inline.dynamic import piece_key
+from exe.inline.libstate import shown
 from exe.inline.modulenames import has_module, shows_module
 from exe.inline.namespaces import member_names
 from exe.inline.order import Timeline
@@ -116,6 +117,27 @@ class UnitReading:
             frozenset(later),
             tuple(slot for slot, called in later.items() if called),
         )
+
+    @cached_property
+    def length(self) -> int:
+        """The characters of the statement as it was written; imports, which mostly go, have none."""
+        if isinstance(self.unit.node, ast.Import | ast.ImportFrom):
+            return 0
+        spans = [self.unit.module.lines.span(node) for node in (self.unit.node, *self.unit.omitted)]
+        whole, *omitted = (last - first for first, last in spans)
+        return whole - sum(omitted)
+
+    @cached_property
+    def named(self) -> frozenset[Slot | Foreign]:
+        """The globals that it names, and the state of libraries that shows in it."""
+        found: set[Slot | Foreign] = set()
+        for use, resolved in self.uses:
+            if isinstance(resolved.target, Slot):
+                found.add(resolved.target)
+            elif isinstance(resolved.target, Foreign):
+                found.update(shown(resolved.target, resolved.text(use)))
+        found.update(entry.target for entry in self.imports if isinstance(entry.target, Slot))
+        return frozenset(found)
 
     @cached_property
     def imported_later(self) -> frozenset[str]:

@@ -18,12 +18,16 @@ from exe.inline.closure import Closure, Closures
 from exe.inline.codecnames import asked
 from exe.inline.deadstores import dead_stores
 from exe.inline.effects import Effects, effects_in, touched_by
+from exe.inline.libstate import TABLES
 from exe.inline.lost import Lost, at_once
 from exe.inline.members import Members
 from exe.inline.modulenames import looks_up, tells
 from exe.inline.order import Timeline
 from exe.inline.reading import Reader, UnitReading
 from exe.inline.result import Hazard, Refused
+
+_EVIDENTLY: Final = 1.1
+"""How far over the limit a slice is as written that need not become a program to tell."""
 
 _OMISSIONS: Final = 20
 """How often statements that need what was left out may be left out too."""
@@ -165,10 +169,11 @@ class Slicer(Reader):
         """The parts that globals come with, on this timeline."""
         return Closures(self)
 
-    def close(self, entry: Slot, roots: Iterable[Slot], mentions: Collection[str] | None = ()) -> Slice:
+    def close(self, entry: Slot, roots: Iterable[Slot], mentions: Collection[str] | None, characters: int) -> Slice:
         """The slice for an entry and further roots.
 
-        `mentions` are names of methods that the caller will ask for, None to keep all methods. Raises Refused.
+        `mentions` are names of methods that the caller will ask for, None to keep all methods. What evidently has more than
+        so many characters is not closed any further. Raises Refused.
         """
         assumed = Assumed()
         excluded: frozenset[int] = frozenset()
@@ -177,6 +182,9 @@ class Slicer(Reader):
         omitted: dict[int, Refused] = {}
         for _ in range(_ROUNDS):
             closure, readings, lost = self._without(wanted, named, assumed, excluded, omitted)
+            written = sum(reading.length for reading in readings)
+            if written > characters * _EVIDENTLY:
+                raise Refused("too-large", f"{written} characters as written")
             found = assumed.found(readings, closure.foreign)
             dead = dead_stores(self.timeline, closure.selected, self._reading_at, closure.touches)
             if found == assumed and not dead:
@@ -207,15 +215,18 @@ class Slicer(Reader):
         """
         for _ in range(_OMISSIONS):
             closure = self.closures.close(wanted, named, assumed, excluded.union(omitted))
-            lost = dict(closure.lost)
+            lost: dict[Slot | Foreign, Refused] = dict(closure.lost.items())
             for position, refusal in (omitted | closure.refused).items():
                 module = self.timeline.units[position].module.name
                 lost.update((Slot(module, name), refusal) for name in self.timeline.units[position].binds)
-            for slot in sorted(wanted & lost.keys()):
-                raise lost[slot]
+            for slot in sorted(wanted):
+                if slot in lost:
+                    raise lost[slot]
             for position in sorted(omitted):
-                if closure.touches(position, lost) or closure.tells(position):
+                tables = closure.touched(position) - lost.keys()
+                if closure.tells(position) or not tables.issubset(TABLES):
                     raise omitted[position]
+                lost.update(dict.fromkeys(tables, omitted[position]))
             new = dict(closure.refused)
             readings: list[UnitReading] = []
             for position in sorted(closure.selected - new.keys()):
