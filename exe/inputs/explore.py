@@ -7,6 +7,7 @@ runs made (`aim`), of inputs that brought something new before (a branch, an exc
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,6 +28,8 @@ from exe.records import Call, Job, Json, Outcome, Program
 BATCHES = 4  # draws of a pool's size before its shortfall is taken as the domain's end
 LONGEST = 4_000  # characters of a call: nobody reads a longer one
 FURTHER = ("branch", "error", "shape")  # features that are more than another path
+ENDING = ("impure", "memory", "crashed", "overflow", "timeout")  # outcomes after which a program is loaded anew
+LOOK = 18  # first inputs: where all of them end so, all others are taken to
 SLOW = 3  # inputs that took too long, after which there are no further pools
 KEPT = 60  # inputs that brought something new, from which others are made
 
@@ -60,6 +63,7 @@ def explore(program: Program, *, seed: int, sizes: Iterable[int], execute: Execu
     targets = examples
     tried: set[Pair] = set()
     slow = 0
+    hopeless = False
     for index, size in enumerate(sizes):
         bases = [*examples[:10], *fruitful[-KEPT:]]
         calls = _keyed(program, signature, targets[: size if index else None])
@@ -67,10 +71,11 @@ def explore(program: Program, *, seed: int, sizes: Iterable[int], execute: Execu
         fresh = [(key, call) for key, call in calls.items() if key not in known][:size]
         known.update(key for key, _ in fresh)
         trials = []
-        for first, last in _parts(len(fresh), started=index > 0):
+        for first, last in itertools.pairwise(_cuts(len(fresh), started=index > 0)):
             trials += run(program, signature, fresh[first:last], execute)
-            slow += sum(one.outcome is not None and one.outcome.status == "timeout" for one in trials[first:])
-            if slow >= SLOW:
+            slow += sum(_status(one) == "timeout" for one in trials[first:])
+            hopeless = slow >= SLOW or (not index and last >= LOOK and all(_status(one) in ENDING for one in trials))
+            if hopeless:
                 break
         found = novel(trials, seen)
         fruitful += [one.arguments for one in found]
@@ -79,14 +84,17 @@ def explore(program: Program, *, seed: int, sizes: Iterable[int], execute: Execu
         further = any(kind in FURTHER for kind, _ in shown - seen)
         seen |= shown
         yield Pool(trials, found, further)
-        if slow >= SLOW:
+        if hopeless:
             return
 
 
-def _parts(count: int, *, started: bool) -> list[tuple[int, int]]:
-    """From where to where a pool is run at once: its first few apart, so that a program that never ends is not run to the limit often."""
-    cut = 0 if started else min(SLOW, count)
-    return [part for part in ((0, cut), (cut, count)) if part[0] < part[1]]
+def _cuts(count: int, *, started: bool) -> list[int]:
+    """Where a pool is cut into runs: looked at early at first, so that a program that never ends, or always in the same way, costs little."""
+    return sorted({0, count} if started else {0, min(SLOW, count), min(LOOK, count), count})
+
+
+def _status(one: Trial) -> str:
+    return one.outcome.status if one.outcome is not None else ""
 
 
 def _targets(pool: Sequence[Trial], found: Sequence[Trial], tried: set[Pair]) -> list[dict[str, Json]]:

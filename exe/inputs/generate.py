@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from exe.inputs.explore import Execute, explore, run
+from exe.inputs.explore import ENDING, Execute, explore, run
 from exe.inputs.schema import read_schema
 from exe.inputs.select import select
 from exe.inputs.validators import Trial, final
@@ -18,7 +18,6 @@ from exe.records import Call, Program, Rejection
 FIRST, NEXT = 3, 2  # sizes of the first pool and of all others, in multiples of the wanted count
 MOST = 24  # pools
 ALONE = 6  # multiples of the wanted count that are run alone where a program remembers earlier calls
-ENDING = ("impure", "memory", "crashed", "overflow", "timeout")  # outcomes after which a program is loaded anew
 QUIET = 4  # pools in a row that bring nothing new before it ends
 STALE = 8  # pools in a row that bring nothing but new paths
 LOADED = 6_000_000  # characters of program text that are loaded at most, the first two pools apart
@@ -47,8 +46,6 @@ def generate(program: Program, *, seed: int, count: int, execute: Execute) -> Ge
             return Generated([], [Rejection(subject=program.id, stage="generate", reason="unloadable", detail=detail)])
         quiet = 0 if pool.novel else quiet + 1
         stale = 0 if pool.further else stale + 1
-        if all(one.outcome is not None and one.outcome.status in ENDING for one in trials):
-            break
         loads = index + 1 + sum(one.outcome is None or one.outcome.status in ENDING for one in trials)
         if quiet == QUIET or stale == STALE or (index > 0 and loads * len(program.source) > LOADED):
             break

@@ -207,6 +207,20 @@ def test_inputs_that_take_too_long_end_it(tmp_path: Path) -> None:
     assert len(ran) < 10
 
 
+def test_inputs_that_all_meet_a_wall_end_it(tmp_path: Path) -> None:
+    _, program, _ = build(tmp_path, "def f(x: int) -> int:\n    return x + 1\n")
+    ran: list[str] = []
+
+    def walled(jobs):  # type: ignore[no-untyped-def]
+        for job in jobs:
+            ran.extend(job.calls)
+            yield tuple(Outcome(status="impure", detail="open") for _ in job.calls)
+
+    rejections = generate(program, seed=0, count=15, execute=walled).rejections
+    assert [one.reason for one in rejections] == ["impure", "no-cases"]
+    assert len(ran) == 18
+
+
 def test_branches_come_before_other_differences(tmp_path: Path) -> None:
     tests = "".join(f"    if x == {number}:\n        return False\n" for number in range(101, 108))
     _, program, _ = build(tmp_path, f"def f(x: int) -> bool | int:\n{tests}    return x\n")
