@@ -30,9 +30,9 @@ from exe import chain, codec, taskset
 from exe.certify import SEEDS
 from exe.chain import Chain, Yield
 from exe.errors import IncompleteError, InputError, SandboxError, SourceError, StorageError, UsageError
-from exe.inputs.model import Ask, Journal
+from exe.inputs.model import Ask, Journal, Question
 from exe.inputs.model.journal import rows
-from exe.records import Case, Completion, Json, Manifest, Message, Package, Program, Rejection
+from exe.records import Case, Completion, Json, Manifest, Package, Program, Rejection
 from exe.sandbox.host import Sandbox
 from exe.sources import scrape
 from exe.sources.closure import installed_closure
@@ -267,14 +267,14 @@ def _within(ask: Ask, workshop: Workshop, used: tuple[Any, Any]) -> Ask:
     """The model under the caps of the whole command, which all processes count together."""
     requests, tokens = used
 
-    def asked(messages: tuple[Message, ...], schema: dict[str, Json], again: int) -> Completion:
+    def asked(question: Question) -> Completion:
         with requests.get_lock():
             if workshop.max_requests is not None and requests.value >= workshop.max_requests:
                 raise IncompleteError(f"--max-requests {workshop.max_requests} is reached; the same command goes on")
             if workshop.max_tokens is not None and tokens.value >= workshop.max_tokens:
                 raise IncompleteError(f"--max-tokens {workshop.max_tokens} is reached; the same command goes on")
             requests.value += 1
-        completion = ask(messages, schema, again)
+        completion = ask(question)
         with tokens.get_lock():
             tokens.value += sum(completion.usage.get(name) or 0 for name in ("input", "output"))
         return completion

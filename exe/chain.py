@@ -10,20 +10,19 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
 from pathlib import Path
 
 from exe import certify, codec, inputs, screen
 from exe.analysis import Function, Project, functions, metrics, read_project, signatures
 from exe.errors import ExeError
 from exe.inline import Block, Inlined, Limits, inline
-from exe.inputs.model import Ask, Spent, propose
+from exe.inputs.mix import OFFLINE, mix
+from exe.inputs.model import Ask
 from exe.inputs.validators import trial
-from exe.records import Call, Candidate, Case, Job, Json, Origin, Outcome, Package, Program, Rejection
+from exe.records import Candidate, Case, Job, Json, Origin, Outcome, Package, Program, Rejection
 from exe.screen import Suspect
 
 INTERNAL_ERROR = "internal-error"
-OFFLINE = "offline"
 
 Execute = Callable[[Iterable[Job]], Iterator[tuple[Outcome, ...]]]
 
@@ -39,7 +38,7 @@ class Chain:
 
     cases: int = 15
     seed: int = 0
-    generator: str = "offline"
+    generator: str = OFFLINE
     per_package: int = 0
     max_source: int = 1_200_000
     whole_class: bool = False
@@ -204,7 +203,15 @@ def _with_cases(subject: str, program: Program, armed: str, chain: Chain, hands:
     Inputs are made with the `armed` program, and each that is chosen runs in it by itself before it is certified.
     """
     first, second = hands.first, hands.second
-    generated, spent = _inputs(program, chain, _Instead(first, program, armed), hands.asks)
+    generated, spent = mix(
+        program,
+        chain.generator,
+        seed=chain.seed,
+        count=chain.cases,
+        execute=_Instead(first, program, armed),
+        asks=hands.asks,
+        errors_only=chain.errors_only,
+    )
     if armed != program.source:
         generated = _unsprung(program, armed, generated, first)
     found = Yield(
@@ -243,39 +250,6 @@ def _with_cases(subject: str, program: Program, armed: str, chain: Chain, hands:
 def _outcome(case: Case) -> Outcome:
     """A certified case as the validators see it."""
     return Outcome(status="error" if "error" in case.expected else "value", plain=case.expected, typed=case.typed)
-
-
-def _inputs(
-    program: Program, chain: Chain, execute: Execute, asks: Mapping[str, Ask]
-) -> tuple[inputs.Generated, dict[str, Spent]]:
-    """The inputs of all generators, one of each in turn, and what each model took for its own."""
-    signature = inputs.read_schema(program.parameters)
-    lists: list[list[Call]] = []
-    rejections: list[Rejection] = []
-    costs: dict[str, Spent] = {}
-    for name in chain.generator.split(","):
-        if name == OFFLINE:
-            made = inputs.generate(program, seed=chain.seed, count=chain.cases, execute=execute)
-        else:
-            earlier = [call for calls in lists for call in calls]
-            made, costs[name] = propose(
-                program,
-                seed=chain.seed,
-                count=chain.cases,
-                execute=execute,
-                ask=asks[name],
-                model=name,
-                earlier=earlier,
-                errors_only=chain.errors_only,
-            )
-        lists.append(made.calls)
-        rejections += made.rejections
-    pooled: dict[str, Call] = {}
-    for turn in zip_longest(*lists):
-        for call in turn:
-            if call is not None:
-                pooled.setdefault(inputs.canonical_key(signature, call.arguments), call)
-    return inputs.Generated(list(pooled.values()), rejections), costs
 
 
 def _unsprung(program: Program, armed: str, generated: inputs.Generated, execute: Execute) -> inputs.Generated:

@@ -15,7 +15,7 @@ from statistics import mean, median
 from exe import codec
 from exe.inputs.mine import find_entry
 from exe.inputs.model import Spent
-from exe.inputs.model.journal import spent
+from exe.inputs.model.journal import function_of, spent
 from exe.records import Case, Job, Outcome, Program, Rejection
 from exe.sandbox.branches import sites
 from exe.taskset import COMPLETIONS, TaskSet
@@ -30,7 +30,7 @@ class Quality:
 
     `outcomes` are distinct results a function, summed; `own` are those that no other generator has. `raising` is the share of
     cases that raise, `branches` the mean over functions of the share of the entry's own branches that its cases take, where it
-    has any. `spent` is for the whole set, functions that came to nothing included; None where no model was asked.
+    has any. `spent` is for all that was asked about these functions; None where no model was asked.
     """
 
     set: str
@@ -63,7 +63,7 @@ def compare(sets: Sequence[TaskSet], execute: Execute | None = None) -> Comparis
     reached = {(index, name): _outcomes(cases) for index, share in enumerate(shares) for name, cases in share.items()}
     rows = []
     for index, (one, share) in enumerate(zip(sets, shares, strict=True)):
-        costs = spent(one.directory / COMPLETIONS)
+        costs = spent(one.directory / COMPLETIONS, set(common))
         for name, cases in share.items():
             others = set().union(*(found for key, found in reached.items() if key != (index, name)))
             counts = [len(found) for found in cases.values()]
@@ -86,15 +86,11 @@ def compare(sets: Sequence[TaskSet], execute: Execute | None = None) -> Comparis
     return Comparison(rows=tuple(rows), functions=len(common), left_out=len(set.union(*tried)) - len(common))
 
 
-def _subject(program: Program) -> str:
-    return f"{program.origin.package}:{program.origin.module}:{program.origin.qualname}"
-
-
 def _tried(one: TaskSet) -> set[str]:
     """The functions that a set made inputs for, or tried to."""
     rejections = codec.read_jsonl(one.directory / "rejections.jsonl", Rejection)
     stopped = {found.subject for found in rejections if found.stage in TRIED and found.subject.count(":") == 2}
-    return stopped | {_subject(program) for program in one.programs.values()}
+    return stopped | {function_of(program) for program in one.programs.values()}
 
 
 def _shares(one: TaskSet, common: Sequence[str]) -> dict[str, dict[str, list[Case]]]:
@@ -103,7 +99,7 @@ def _shares(one: TaskSet, common: Sequence[str]) -> dict[str, dict[str, list[Cas
         name: {subject: [] for subject in common} for name in one.manifest.generator.split(",")
     }
     for case in one.cases:
-        subject = _subject(one.program(case))
+        subject = function_of(one.program(case))
         if case.generator in found and subject in found[case.generator]:
             found[case.generator][subject].append(case)
     return found
@@ -115,7 +111,7 @@ def _outcomes(cases: Mapping[str, Sequence[Case]]) -> set[tuple[str, str]]:
 
 def _branches(one: TaskSet, cases: Mapping[str, Sequence[Case]], execute: Execute) -> float | None:
     """The mean share of branches taken; a function whose cases there are none of counts zero."""
-    programs = {_subject(program): program for program in one.programs.values()}
+    programs = {function_of(program): program for program in one.programs.values()}
     shares: dict[str, float] = defaultdict(float)
     for subject, program in programs.items():
         own = _own(program)

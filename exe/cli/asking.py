@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
-from exe.chain import OFFLINE
 from exe.errors import IncompleteError, ModelError, RequestError, TransientError, UsageError
-from exe.inputs.model import Ask
-from exe.records import Completion, Json, Message, Tool
+from exe.inputs.mix import OFFLINE
+from exe.inputs.model import Ask, Question
+from exe.records import Completion, Json, Tool
 from runners import prices
 from runners.asking import Asker, Limiter, RetryPolicy
 from runners.models import Context, Model, check_form, open_model
@@ -56,19 +56,19 @@ def _asking(model: Model, opener: Opener) -> Ask:
     forms = _forms(model)
     asker = Asker(model, Limiter(1), RetryPolicy(timeout=opener.timeout), runner.run(_event()))
 
-    def ask(messages: tuple[Message, ...], schema: dict[str, Json], again: int) -> Completion:
+    def ask(question: Question) -> Completion:
         plain = Request(
             case="inputs",
-            sample=again,
-            messages=messages,
+            sample=question.attempt,
+            messages=question.messages,
             temperature=None,
             max_tokens=min(TOKENS, ANSWERS * (model.traits.max_tokens or TOKENS)),
-            seed=again,
+            seed=question.attempt,
         )
         try:
             while True:
                 try:
-                    completion = runner.run(asker.ask(_in_form(plain, forms[0], schema)))
+                    completion = runner.run(asker.ask(_in_form(plain, forms[0], question.schema)))
                     break
                 except RequestError:
                     if len(forms) == 1:

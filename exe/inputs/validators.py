@@ -27,7 +27,10 @@ CPU_LIMIT = 10.0  # seconds a case
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """One proposed input: its call and outcome once it was run, its problem where it does not conform."""
+    """One proposed input: its call and outcome once it was run, its problem where it does not conform.
+
+    `known` says that it was there before it was proposed.
+    """
 
     arguments: Json
     key: str | None = None
@@ -35,6 +38,7 @@ class Trial:
     call: Call | None = None
     outcome: Outcome | None = None
     echo: bool = False
+    known: bool = False
     output: str = ""  # its outcome as canonical text, typed; an exception counts by its class
 
     @property
@@ -112,7 +116,8 @@ def _conforms(trials: Sequence[Trial]) -> str | None:
 
 def _distinct(trials: Sequence[Trial]) -> str | None:
     counted = Counter(t.key for t in trials if t.key is not None)
-    repeated = [key for key, count in counted.items() if count > 1]
+    known = {t.key for t in trials if t.known}
+    repeated = [key for key, count in counted.items() if count > 1 or key in known]
     if not repeated:
         return None
     shown = "\n".join(f"- {key[:200]}" for key in repeated[:5])
@@ -122,7 +127,7 @@ def _distinct(trials: Sequence[Trial]) -> str | None:
 
 
 def _enough(trials: Sequence[Trial]) -> str | None:
-    count = len({t.key for t in trials if t.key is not None})
+    count = len({t.key for t in trials if t.key is not None and not t.known})
     return None if count >= MIN_CASES else f"Only {count} usable inputs; give at least {MIN_CASES}."
 
 
@@ -223,7 +228,7 @@ def final(subject: str, trials: Sequence[Trial]) -> tuple[list[Trial], list[Reje
 def _unfit(one: Trial, seen: set[str]) -> str | None:
     if one.key is None:
         return "nonconforming"
-    if one.key in seen:
+    if one.known or one.key in seen:
         return "duplicate"
     if _slow(one):
         return "slow"

@@ -57,7 +57,7 @@ def test_one_pooled_set_and_its_table(project: Path) -> None:
     with chat_server(lambda body, _number: right(body)) as server:
         model = f"openai:m@{server.url}"
         arguments = ("build", f"path:{project}", "--set", "mine", "--generator", f"offline,{model}", "--price", "1,2")
-        assert exe(*arguments, "--cases", "20", cwd=project.parent).returncode == 0
+        assert exe(*arguments, cwd=project.parent).returncode == 0
     found = shown(project.parent, "--set", "mine")
     assert [row["generator"] for row in found["rows"]] == ["offline", model]
     tasks = taskset.read_set(project.parent / "tasks/mine")

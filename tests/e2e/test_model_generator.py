@@ -208,6 +208,28 @@ def test_offline_and_model_are_pooled(project: Path) -> None:
     assert len({(case.program, case.call) for case in tasks.cases}) == len(tasks.cases)
 
 
+def test_more_cases_than_a_batch_holds(project: Path) -> None:
+    (project / "demo.py").write_text(PROJECT.partition("def cut")[0])
+    numbers: list[int] = []
+
+    def behave(_body: dict[str, Any], number: int) -> Reply:
+        numbers.append(number)
+        return answer([{"a": n + 15 * number, "b": n % 5 - 1} for n in range(1, 16)])
+
+    with chat_server(behave) as server:
+        assert build(project, server, "--cases", "40", "--max-requests", "2").returncode == 3
+        done = build(project, server, "--cases", "40")
+        assert done.returncode == 0, done.stderr
+        assert numbers == [0, 1, 2]
+        shown = [body["messages"][1]["content"].count('\n{"a": ') for body in server.requests]
+        assert shown == [0, 15, 30]
+    assert cases(project)["merged"] == 40
+    rows = [json.loads(line) for line in (project.parent / "tasks/mine/completions.jsonl").read_text().splitlines()]
+    assert sorted((row["function"], row["attempt"], row["cycle"]) for row in rows) == [
+        ("demo:demo:merged", attempt, 0) for attempt in (0, 2, 4)
+    ]
+
+
 def called(inputs: list[Any]) -> Reply:
     """An answer by two calls of the tool at once."""
     parts = [json.dumps({"inputs": part}) for part in (inputs[:7], inputs[7:])]

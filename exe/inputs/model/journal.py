@@ -1,7 +1,8 @@
 """Every answer of a model on disk before it is used: what was interrupted asks nothing that has been answered.
 
-A journal is a file of JSON lines {"key", "model", "messages", "completion"}; `key` is the hash of all that was asked. It stands outside
-every hash: with it, the same command gives the same set.
+A journal is a file of JSON lines {"key", "model", "function", "program", "prompt", "attempt", "cycle", "messages", "completion"}: `key` is the
+hash of all that was asked, `prompt` the version of its words; from the second cycle on the last message is what was wrong with
+the answer before. It stands outside every hash: with it, the same command gives the same set.
 """
 
 from __future__ import annotations
@@ -9,16 +10,32 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from exe import codec
 from exe.errors import InputError
-from exe.records import Completion, Json, Message, ToolCompletion
+from exe.inputs.model.prompt import PROMPT_VERSION
+from exe.records import Completion, Json, Message, Program, ToolCompletion
 
-Ask = Callable[[tuple[Message, ...], dict[str, Json], int], Completion]
-"""(messages, JSON Schema of the answer, which try of this question) → what the model says. Raises ModelError, IncompleteError."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One question about a program. `attempt` counts its conversations, `cycle` the questions of one; both from 0.
+
+    `schema` is the JSON Schema of the whole answer.
+    """
+
+    program: Program
+    attempt: int
+    cycle: int
+    messages: tuple[Message, ...]
+    schema: dict[str, Json]
+
+
+Ask = Callable[[Question], Completion]
+"""A question → what the model says. Raises ModelError, IncompleteError."""
 
 
 @dataclass(slots=True)
@@ -84,16 +101,11 @@ class Journal:
     def keeping(self, model: str, ask: Ask) -> Ask:
         """The same model, asked only what it has not been asked before."""
 
-        def kept(messages: tuple[Message, ...], schema: dict[str, Json], again: int) -> Completion:
-            key = _key(model, messages, schema, again)
+        def kept(question: Question) -> Completion:
+            key = _key(model, question)
             if key not in self._known:
-                completion = ask(messages, schema, again)
-                row = {
-                    "key": key,
-                    "model": model,
-                    "messages": [codec.to_json(message) for message in messages],
-                    "completion": codec.to_json(completion),
-                }
+                completion = ask(question)
+                row = _row(key, model, question, completion)
                 with self._path.open("ab") as stream:
                     stream.write(json.dumps(row).encode() + b"\n")
                     stream.flush()
@@ -104,12 +116,13 @@ class Journal:
         return kept
 
 
-def spent(path: Path) -> dict[str, Spent]:
-    """What all answers of a journal took, by model; nothing where there is no such file. Raises InputError."""
+def spent(path: Path, functions: Collection[str]) -> dict[str, Spent]:
+    """What the answers of a journal about these functions took, by model; nothing where there is no such file. Raises InputError."""
     found: dict[str, Spent] = {}
     for where, row in codec.read_json_lines(path) if path.exists() else ():
         try:
-            found.setdefault(row["model"], Spent()).add(_completion(row["completion"], where))
+            if row["function"] in functions:
+                found.setdefault(row["model"], Spent()).add(_completion(row["completion"], where))
         except (KeyError, TypeError) as error:
             raise InputError(f"{where}: no line of a journal of completions ({error})") from None
     return found
@@ -129,6 +142,26 @@ def rows(paths: list[Path]) -> Iterator[str]:
     yield from (found[key] for key in sorted(found))
 
 
-def _key(model: str, messages: tuple[Message, ...], schema: dict[str, Json], again: int) -> str:
-    text = json.dumps([model, [[one.role, one.content] for one in messages], schema, again], sort_keys=True)
+def _row(key: str, model: str, question: Question, completion: Completion) -> dict[str, Json]:
+    return {
+        "key": key,
+        "model": model,
+        "function": function_of(question.program),
+        "program": question.program.id,
+        "prompt": PROMPT_VERSION,
+        "attempt": question.attempt,
+        "cycle": question.cycle,
+        "messages": [codec.to_json(message) for message in question.messages],
+        "completion": codec.to_json(completion),
+    }
+
+
+def function_of(program: Program) -> str:
+    """The function that a program was made of, as Rejections name it: "idna:idna.core:check_label"."""
+    return f"{program.origin.package}:{program.origin.module}:{program.origin.qualname}"
+
+
+def _key(model: str, question: Question) -> str:
+    said = [[one.role, one.content] for one in question.messages]
+    text = json.dumps([model, said, question.schema, question.attempt], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -10,9 +10,13 @@ from typing import Final
 from exe.inputs.schema import plain_schema
 from exe.records import Json, Message, Program
 
-PROMPT_VERSION: Final = 1
+PROMPT_VERSION: Final = 2
+BATCH: Final = 15
+"""Inputs that one question asks for."""
 EARLIER: Final = 60
 """Inputs that are there already and are shown, drawn at random, so that others are made."""
+SHOWN: Final = 20_000
+"""Characters that they may have together; one that does not fit any more is left out."""
 
 SYSTEM: Final = (
     "You write test inputs for Python functions. You answer with one JSON object and nothing else: "
@@ -51,27 +55,37 @@ def answer_schema(schema: Mapping[str, Json]) -> dict[str, Json]:
     }
 
 
-def question(
-    program: Program, count: int, earlier: Sequence[Mapping[str, Json]], seed: int, *, errors_only: bool
+def opening(
+    program: Program, earlier: Sequence[Mapping[str, Json]], seed: int, *, errors_only: bool
 ) -> tuple[Message, ...]:
     """The first messages of a conversation."""
     text = TASK.format(
         source=program.source.rstrip(),
-        count=count,
+        count=BATCH,
         entry=program.entry,
         schema=json.dumps(plain_schema(dict(program.parameters))),
         wanted=ERRORS if errors_only else ANYTHING,
     )
     if earlier:
-        shown = random.Random(seed).sample(list(earlier), min(EARLIER, len(earlier)))
-        text += "\n\nThese are there already; make others:\n" + "\n".join(json.dumps(one) for one in shown)
+        text += "\n\nThese are there already; make others:\n" + "\n".join(_shown(earlier, seed))
     return Message(role="system", content=SYSTEM), Message(role="user", content=text)
 
 
-def reply(problems: Sequence[str], count: int) -> Message:
+def _shown(earlier: Sequence[Mapping[str, Json]], seed: int) -> list[str]:
+    room = SHOWN
+    lines: list[str] = []
+    for one in random.Random(seed).sample(list(earlier), min(EARLIER, len(earlier))):
+        line = json.dumps(one)
+        if len(line) <= room:
+            lines.append(line)
+            room -= len(line)
+    return lines
+
+
+def reply(problems: Sequence[str]) -> Message:
     """What is said to an answer that does not satisfy the validators."""
     listed = "\n\n".join(problems)
     return Message(
         role="user",
-        content=f"{listed}\n\nAnswer again with one JSON object that holds {count} inputs: keep what was right, replace the rest.",
+        content=f"{listed}\n\nAnswer again with one JSON object that holds {BATCH} inputs: keep what was right, replace the rest.",
     )

@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
-from exe.inputs.model.journal import Journal, Spent
+from exe.errors import InputError
+from exe.inputs.model import PROMPT_VERSION
+from exe.inputs.model.journal import Journal, Question, Spent, spent
 from exe.inputs.model.reading import LONGEST, MOST, inputs_of, proposals_of, said
-from exe.records import Completion, Message, ToolCompletion
+from exe.records import Completion, Message, Program, ToolCompletion
+from tests.unit.inputs.building import ORIGIN
 
 INPUTS = [{"a": 1}, {"a": 2}]
 
@@ -66,28 +69,31 @@ def test_numbers_stay_exact() -> None:
     ]
 
 
-QUESTION = (Message(role="user", content="?"),)
+def asking(attempt: int) -> Question:
+    program = Program(id="p", entry="f", source="", parameters={}, returns="int", origin=ORIGIN, provenance={})
+    messages = (Message(role="user", content="?"),)
+    return Question(program=program, attempt=attempt, cycle=0, messages=messages, schema={"type": "object"})
 
 
 def test_a_journal_asks_once_whatever_was_cut_off(tmp_path: Path) -> None:
     asked: list[Any] = []
 
-    def ask(messages: Any, schema: Any, again: int) -> Completion:
-        asked.append((messages, schema, again))
+    def ask(question: Question) -> Completion:
+        asked.append(question)
         return Completion(text=f"answer {len(asked)}", usage={"input": 3, "output": None})
 
     path = tmp_path / "journal"
     kept = Journal(path).keeping("m", ask)
-    assert kept(QUESTION, {}, 0).text == kept(QUESTION, {}, 0).text == "answer 1"
-    assert kept(QUESTION, {}, 1).text == "answer 2"
-    assert Journal(path).keeping("other", ask)(QUESTION, {}, 0).text == "answer 3"
+    assert kept(asking(0)).text == kept(asking(0)).text == "answer 1"
+    assert kept(asking(1)).text == "answer 2"
+    assert Journal(path).keeping("other", ask)(asking(0)).text == "answer 3"
     whole = path.read_bytes()
     path.write_bytes(whole + whole[:40])  # a kill in the middle of a line
     again = Journal(path).keeping("m", ask)
-    assert again(QUESTION, {}, 0) == Completion(text="answer 1", usage={"input": 3, "output": None})
+    assert again(asking(0)) == Completion(text="answer 1", usage={"input": 3, "output": None})
     assert len(asked) == 3
     assert path.read_bytes() == whole
-    assert Journal(tmp_path / "new", earlier=path).keeping("m", ask)(QUESTION, {}, 1).text == "answer 2"
+    assert Journal(tmp_path / "new", earlier=path).keeping("m", ask)(asking(1)).text == "answer 2"
 
 
 def test_a_sum_with_an_unknown_part_is_unknown() -> None:
@@ -135,10 +141,24 @@ def test_of_an_answer_that_breaks_off_the_whole_inputs_are_read_and_it_is_told(t
 def test_a_journal_keeps_calls(tmp_path: Path) -> None:
     reply = ToolCompletion(text="", calls=('{"inputs": []}',), usage={"input": 7, "output": 2})
     path = tmp_path / "completions.jsonl"
-    question = ((Message(role="user", content="Go."),), {"type": "object"}, 0)
-    assert Journal(path).keeping("m", lambda *_: reply)(*question) == reply
+    assert Journal(path).keeping("m", lambda *_: reply)(asking(0)) == reply
 
     def never(*_: object) -> Completion:
         raise AssertionError("asked again")
 
-    assert Journal(path).keeping("m", never)(*question) == reply
+    assert Journal(path).keeping("m", never)(asking(0)) == reply
+
+
+def test_a_journal_tells_whose_answer_each_is(tmp_path: Path) -> None:
+    path = tmp_path / "completions.jsonl"
+    Journal(path).keeping("m", lambda _: Completion(text="x", usage={"input": 3, "output": 1}))(asking(1))
+    row = json.loads(path.read_text())
+    assert {name: row[name] for name in ("model", "function", "program", "prompt", "attempt", "cycle")} == {
+        "model": "m", "function": "demo:demo:f", "program": "p", "prompt": PROMPT_VERSION, "attempt": 1, "cycle": 0,
+    }  # fmt: skip
+    assert row["messages"] == [{"role": "user", "content": "?"}]
+    assert spent(path, {"demo:demo:f"})["m"].input_tokens == 3
+    assert spent(path, {"demo:demo:g"}) == {}
+    path.write_text('{"model": "m"}\n')
+    with pytest.raises(InputError, match="no line of a journal"):
+        spent(path, {"demo:demo:f"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,14 @@ def test_each_speaks_alone(name: str) -> None:
     found = feedback(BAD[name])
     assert list(found) == [name]
     assert len({text for other in BAD for text in feedback(BAD[other]).values()}) == 7
+
+
+def test_what_was_there_before_is_a_duplicate_and_none_to_count() -> None:
+    again = replace(made(20), known=True)
+    assert list(feedback([*GOOD, again])) == ["duplicates"]
+    assert list(feedback([*GOOD[:9], again])) == ["duplicates", "enough"]
+    kept, dropped = final("f", [*GOOD, again])
+    assert (len(kept), [one.reason for one in dropped]) == (10, ["duplicate"])
 
 
 LIMITS = [
