@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
+import functools
 import gc
 import hashlib
 import json
@@ -31,7 +32,7 @@ from exe.certify import SEEDS
 from exe.chain import Chain, Yield
 from exe.errors import IncompleteError, InputError, SandboxError, SourceError, StorageError, UsageError
 from exe.inputs.model import Ask, Journal, Question
-from exe.inputs.model.journal import rows
+from exe.inputs.model.journal import answers, rows
 from exe.records import Case, Completion, Json, Manifest, Package, Program, Rejection
 from exe.sandbox.host import Sandbox
 from exe.sources import scrape
@@ -282,15 +283,22 @@ def _within(ask: Ask, workshop: Workshop, used: tuple[Any, Any]) -> Ask:
     return asked
 
 
+@functools.lru_cache(maxsize=1)
+def _answered(path: Path) -> dict[str, Completion]:
+    """What models answered for the set before; read once in a process, since nothing changes it while packages are at work."""
+    return answers(path)
+
+
 def _package(package: Package, path: Path, settings: Chain) -> None:
     """One package into its checkpoint file, from where an earlier build left off."""
     rows, finished = _read_checkpoint(path)
     if finished:
         return
     first, second, *more = (box.execute for box in _worker["boxes"])
-    answered = path.parent.parent / taskset.COMPLETIONS
-    journal = Journal(path.with_name(path.name + JOURNAL), answered) if _worker["asks"] else None
-    asks = {name: journal.keeping(name, ask) for name, ask in _worker["asks"].items()} if journal is not None else {}
+    asks: dict[str, Ask] = {}
+    if _worker["asks"]:
+        journal = Journal(path.with_name(path.name + JOURNAL), _answered(path.parent.parent / taskset.COMPLETIONS))
+        asks = {name: journal.keeping(name, ask) for name, ask in _worker["asks"].items()}
     hands = chain.Hands(first=first, second=second, asks=asks, more=tuple(more))
     known = {row["subject"]: row for row in rows}
 

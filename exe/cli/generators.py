@@ -12,7 +12,7 @@ from exe.taskset import TaskSet
 
 HEADER = (
     "set", "generator", "with cases", "cases", "median", "outcomes", "own", "raising", "branches",
-    "requests", "retries", "tokens in", "tokens out", "US$",
+    "requests", "retries", "tokens in", "tokens out", "US$", "told",
 )  # fmt: skip
 
 
@@ -24,7 +24,7 @@ def report(sets: Sequence[TaskSet], *, unsafe: bool, as_json: bool) -> str:
 
 
 def table(found: Comparison) -> str:
-    """Columns as wide as they need to be; "–" is unknown, or that no model was asked."""
+    """Columns as wide as they need to be; "–" is unknown, or that no model was asked; "told" is what answers were sent back for."""
     lines = [HEADER, *(_row(one) for one in found.rows)]
     widths = [max(len(line[at]) for line in lines) for at in range(len(HEADER))]
     shown = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
@@ -35,7 +35,7 @@ def table(found: Comparison) -> str:
 def _row(one: Quality) -> tuple[str, ...]:
     spent = one.spent
     costs = (
-        ["–"] * 5
+        ["–"] * 6
         if spent is None
         else [
             str(spent.requests),
@@ -43,6 +43,7 @@ def _row(one: Quality) -> tuple[str, ...]:
             _or_dash(spent.input_tokens, ","),
             _or_dash(spent.output_tokens, ","),
             _or_dash(spent.cost_usd, ".4f"),
+            ", ".join(f"{name} {count}" for name, count in sorted(spent.told.items())) or "nothing",
         ]
     )
     return (

@@ -1,8 +1,7 @@
 """Every answer of a model on disk before it is used: what was interrupted asks nothing that has been answered.
 
-A journal is a file of JSON lines {"key", "model", "function", "program", "prompt", "attempt", "cycle", "messages", "completion"}: `key` is the
-hash of all that was asked, `prompt` the version of its words; from the second cycle on the last message is what was wrong with
-the answer before. It stands outside every hash: with it, the same command gives the same set.
+A journal is a file of JSON lines {"key", "model", "function", "program", "prompt", "attempt", "cycle", "told", "messages", "completion"}: `key` is the
+hash of all that was asked, `prompt` the version of its words, `told` what the last message says of the answer before it. It stands outside every hash: with it, the same command gives the same set.
 """
 
 from __future__ import annotations
@@ -10,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from exe import codec
@@ -24,12 +23,13 @@ from exe.records import Completion, Json, Message, Program, ToolCompletion
 class Question:
     """One question about a program. `attempt` counts its conversations, `cycle` the questions of one; both from 0.
 
-    `schema` is the JSON Schema of the whole answer.
+    `told` names the rules that the answer before, of the same conversation, did not satisfy. `schema` is the JSON Schema of the whole answer.
     """
 
     program: Program
     attempt: int
     cycle: int
+    told: tuple[str, ...]
     messages: tuple[Message, ...]
     schema: dict[str, Json]
 
@@ -47,10 +47,13 @@ class Spent:
     input_tokens: int | None = 0
     output_tokens: int | None = 0
     cost_usd: float | None = 0.0
+    told: dict[str, int] = field(default_factory=dict)  # by rule: how many questions said that it was not satisfied
 
-    def add(self, completion: Completion) -> None:
-        """One more answer."""
+    def add(self, completion: Completion, told: Sequence[str] = ()) -> None:
+        """One more answer, and what its question told of the one before."""
         self.requests += 1
+        for name in told:
+            self.told[name] = self.told.get(name, 0) + 1
         self.retries += completion.retries
         read, written = completion.usage.get("input"), completion.usage.get("output")
         self.input_tokens = None if self.input_tokens is None or read is None else self.input_tokens + read
@@ -73,30 +76,14 @@ class Spent:
 class Journal:
     """The answers of one file, open for appending; a last line that a kill has cut is cut off.
 
-    `earlier` is the file of a set that was made before: what was answered then is not asked again.
+    `earlier` are answers that a set was made of before (see `answers`): what was answered then is not asked again.
     """
 
-    def __init__(self, path: Path, earlier: Path | None = None) -> None:
+    def __init__(self, path: Path, earlier: Mapping[str, Completion] | None = None) -> None:
         self._path = path
-        self._known: dict[str, Completion] = {}
-        for place in (earlier, path):
-            if place is not None and place.exists():
-                self._read(place)
-
-    def _read(self, path: Path) -> None:
-        raw = path.read_bytes()
-        whole = raw[: raw.rfind(b"\n") + 1]
-        if len(whole) != len(raw):
-            with path.open("r+b") as stream:
-                stream.truncate(len(whole))
-        for number, line in enumerate(whole.splitlines(), start=1):
-            try:
-                row = json.loads(line)
-                self._known[row["key"]] = _completion(row["completion"], f"{path}:{number}")
-            except (ValueError, KeyError, TypeError) as error:
-                raise InputError(
-                    f"{path}:{number}: damaged ({error}); remove the line and repeat the command"
-                ) from None
+        if path.exists():
+            _cut(path)
+        self._known = {**(earlier or {}), **answers(path)}
 
     def keeping(self, model: str, ask: Ask) -> Ask:
         """The same model, asked only what it has not been asked before."""
@@ -116,15 +103,38 @@ class Journal:
         return kept
 
 
+def answers(path: Path) -> dict[str, Completion]:
+    """All answers of a journal by key; none where there is no such file. Raises InputError."""
+    found: dict[str, Completion] = {}
+    for where, row in codec.read_json_lines(path) if path.exists() else ():
+        try:
+            found[row["key"]] = _completion(row["completion"], where)
+        except (KeyError, TypeError) as error:
+            raise _foreign(where, error) from None
+    return found
+
+
+def _cut(path: Path) -> None:
+    raw = path.read_bytes()
+    whole = raw.rfind(b"\n") + 1
+    if whole != len(raw):
+        with path.open("r+b") as stream:
+            stream.truncate(whole)
+
+
+def _foreign(where: str, error: Exception) -> InputError:
+    return InputError(f"{where}: no line of a journal of completions ({error}); remove it and repeat the command")
+
+
 def spent(path: Path, functions: Collection[str]) -> dict[str, Spent]:
     """What the answers of a journal about these functions took, by model; nothing where there is no such file. Raises InputError."""
     found: dict[str, Spent] = {}
     for where, row in codec.read_json_lines(path) if path.exists() else ():
         try:
             if row["function"] in functions:
-                found.setdefault(row["model"], Spent()).add(_completion(row["completion"], where))
+                found.setdefault(row["model"], Spent()).add(_completion(row["completion"], where), row["told"])
         except (KeyError, TypeError) as error:
-            raise InputError(f"{where}: no line of a journal of completions ({error})") from None
+            raise _foreign(where, error) from None
     return found
 
 
@@ -151,6 +161,7 @@ def _row(key: str, model: str, question: Question, completion: Completion) -> di
         "prompt": PROMPT_VERSION,
         "attempt": question.attempt,
         "cycle": question.cycle,
+        "told": list(question.told),
         "messages": [codec.to_json(message) for message in question.messages],
         "completion": codec.to_json(completion),
     }

@@ -21,6 +21,9 @@ ATTEMPTS: Final = 2
 CYCLES: Final = 3
 REPEATED: Final = 60_000
 """Characters of an answer that are sent back as the model's own turn."""
+UNREAD: Final = "reading"
+RETURNS: Final = "returns"
+"""What answers are told besides the seven validators: that they could not be read whole, that inputs do not raise where all should."""
 WITHHELD: Final = ("context_overflow", "content_filter")
 """Finish reasons of a question that no further turn can mend."""
 
@@ -96,21 +99,25 @@ def _talk(task: _Task, known: Mapping[str, Mapping[str, Json]], seed: int, attem
     schema = answer_schema(program.parameters)
     messages = opening(program, list(known.values()), seed + attempt, errors_only=task.errors_only)
     trials: list[Trial] = []
+    problems: dict[str, str] = {}
     for cycle in range(CYCLES):
-        completion = task.ask(Question(program=program, attempt=attempt, cycle=cycle, messages=messages, schema=schema))
+        question = Question(
+            program=program, attempt=attempt, cycle=cycle, told=tuple(problems), messages=messages, schema=schema
+        )
+        completion = task.ask(question)
         spent.add(completion)
         if completion.finish_reason in WITHHELD:
             return _Talk(trials, refusal=_refusal(program, completion))
         proposed, problem = proposals_of(completion)
         batch = _run(task, proposed, known)
         trials += batch
-        problems = [problem] if problem is not None else []
+        problems = {UNREAD: problem} if problem is not None else {}
         if proposed or problem is None:  # a list without inputs is one that is too short
-            problems += _problems(batch, errors_only=task.errors_only)
+            problems |= _problems(batch, errors_only=task.errors_only)
         if not problems:
             return _Talk(trials, done=True)
         turn = Message(role="assistant", content=said(completion)[:REPEATED] or "(nothing)")
-        messages = (*messages, turn, reply(problems))
+        messages = (*messages, turn, reply(list(problems.values())))
     return _Talk(trials)
 
 
@@ -145,16 +152,16 @@ def _run(task: _Task, proposed: Sequence[Json], known: Mapping[str, Mapping[str,
     return found
 
 
-def _problems(batch: Sequence[Trial], *, errors_only: bool) -> list[str]:
-    said = feedback(batch)
+def _problems(batch: Sequence[Trial], *, errors_only: bool) -> dict[str, str]:
+    """What is wrong with a batch: words by the name of the rule that has them."""
+    found = feedback(batch)
     if not errors_only:
-        return list(said.values())
-    returned = [one for one in batch if one.usable and not one.raises]
-    problems = [text for name, text in said.items() if name not in ("errors", "constant", "echo")]
-    if returned:
-        shown = "\n".join(f"- {one.call.call[:200]}" for one in returned[:5] if one.call is not None)
-        problems.append(f"These inputs do not raise:\n{shown}")
-    return problems
+        return found
+    found = {name: text for name, text in found.items() if name not in ("errors", "constant", "echo")}
+    if returned := [one.call for one in batch if one.usable and not one.raises and one.call is not None]:
+        shown = "\n".join(f"- {call.call[:200]}" for call in returned[:5])
+        found[RETURNS] = f"These inputs do not raise:\n{shown}"
+    return found
 
 
 def _fitting(trials: Sequence[Trial], *, errors_only: bool) -> list[Trial]:

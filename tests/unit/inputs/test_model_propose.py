@@ -98,6 +98,7 @@ def test_a_model_that_repeats_itself_is_told_and_ends(program: Program) -> None:
     told = ask.questions[2].messages[-1].content
     assert "occur more than once" in told
     assert "Only 0 usable inputs" in told
+    assert [one.told for one in ask.questions[:4]] == [(), (), ("duplicates", "enough"), ("duplicates", "enough")]
     assert by_reason(generated.rejections)["duplicate"] == "90 proposals that were there already"
 
 

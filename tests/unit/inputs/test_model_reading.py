@@ -10,7 +10,7 @@ import pytest
 
 from exe.errors import InputError
 from exe.inputs.model import PROMPT_VERSION
-from exe.inputs.model.journal import Journal, Question, Spent, spent
+from exe.inputs.model.journal import Journal, Question, Spent, answers, rows, spent
 from exe.inputs.model.reading import LONGEST, MOST, inputs_of, proposals_of, said
 from exe.records import Completion, Message, Program, ToolCompletion
 from tests.unit.inputs.building import ORIGIN
@@ -69,10 +69,10 @@ def test_numbers_stay_exact() -> None:
     ]
 
 
-def asking(attempt: int) -> Question:
+def asking(attempt: int, *told: str) -> Question:
     program = Program(id="p", entry="f", source="", parameters={}, returns="int", origin=ORIGIN, provenance={})
     messages = (Message(role="user", content="?"),)
-    return Question(program=program, attempt=attempt, cycle=0, messages=messages, schema={"type": "object"})
+    return Question(program=program, attempt=attempt, cycle=0, told=told, messages=messages, schema={"type": "object"})
 
 
 def test_a_journal_asks_once_whatever_was_cut_off(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_journal_asks_once_whatever_was_cut_off(tmp_path: Path) -> None:
     assert again(asking(0)) == Completion(text="answer 1", usage={"input": 3, "output": None})
     assert len(asked) == 3
     assert path.read_bytes() == whole
-    assert Journal(tmp_path / "new", earlier=path).keeping("m", ask)(asking(1)).text == "answer 2"
+    assert Journal(tmp_path / "new", answers(path)).keeping("m", ask)(asking(1)).text == "answer 2"
 
 
 def test_a_sum_with_an_unknown_part_is_unknown() -> None:
@@ -151,14 +151,39 @@ def test_a_journal_keeps_calls(tmp_path: Path) -> None:
 
 def test_a_journal_tells_whose_answer_each_is(tmp_path: Path) -> None:
     path = tmp_path / "completions.jsonl"
-    Journal(path).keeping("m", lambda _: Completion(text="x", usage={"input": 3, "output": 1}))(asking(1))
+    Journal(path).keeping("m", lambda _: Completion(text="x", usage={"input": 3, "output": 1}))(asking(1, "echo"))
     row = json.loads(path.read_text())
     assert {name: row[name] for name in ("model", "function", "program", "prompt", "attempt", "cycle")} == {
         "model": "m", "function": "demo:demo:f", "program": "p", "prompt": PROMPT_VERSION, "attempt": 1, "cycle": 0,
     }  # fmt: skip
     assert row["messages"] == [{"role": "user", "content": "?"}]
-    assert spent(path, {"demo:demo:f"})["m"].input_tokens == 3
+    assert row["told"] == ["echo"]
+    assert spent(path, {"demo:demo:f"})["m"] == Spent(1, 0, 3, 1, None, {"echo": 1})
     assert spent(path, {"demo:demo:g"}) == {}
     path.write_text('{"model": "m"}\n')
     with pytest.raises(InputError, match="no line of a journal"):
         spent(path, {"demo:demo:f"})
+
+
+@pytest.mark.parametrize("text", ["\ud800", "\u2028\x85\n", "[" * 100_000, "long " * 1_000_000, '{"inputs": [NaN]}'])
+def test_any_answer_can_be_kept(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "completions.jsonl"
+    Journal(path).keeping("m", lambda _: Completion(text=text))(asking(0))
+    assert [kept.text for kept in answers(path).values()] == [text]
+    assert list(rows([path])) == path.read_text().splitlines()
+
+
+def test_what_is_no_journal_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "completions.jsonl"
+    assert answers(path) == {}
+    path.write_text('{"key": "k", "completion": {"text": "x"}}\n{"key": 1}\n')
+    with pytest.raises(InputError, match=r"completions\.jsonl:2: no line of a journal"):
+        Journal(path)
+
+
+def test_the_file_of_a_set_is_only_read(tmp_path: Path) -> None:
+    path = tmp_path / "completions.jsonl"
+    Journal(path).keeping("m", lambda _: Completion(text="x"))(asking(0))
+    path.write_bytes(path.read_bytes().rstrip())  # somebody's editor
+    assert len(answers(path)) == 1
+    assert not path.read_bytes().endswith(b"\n")
