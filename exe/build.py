@@ -30,8 +30,8 @@ import exe
 from exe import chain, codec, taskset
 from exe.certify import SEEDS
 from exe.chain import Chain, Yield
-from exe.errors import IncompleteError, InputError, SandboxError, SourceError, StorageError, UsageError
-from exe.inputs.model import Ask, Journal, Question
+from exe.errors import InputError, SandboxError, SourceError, StorageError, UsageError
+from exe.inputs.model import Ask, Budget, Caps, Journal
 from exe.inputs.model.journal import answers, rows
 from exe.records import Case, Completion, Json, Manifest, Package, Program, Rejection
 from exe.sandbox.host import Sandbox
@@ -62,8 +62,7 @@ class Workshop:
     workers: int = field(default_factory=lambda: os.cpu_count() or 1)
     unsafe: bool = False
     models: Callable[[], Mapping[str, Ask]] | None = None  # opened once in each process; has to be picklable
-    max_requests: int | None = None  # to models, of this command
-    max_tokens: int | None = None  # in and out, of this command
+    caps: Caps = field(default_factory=Caps)  # of what this command asks of them
 
 
 def default_recipe(
@@ -209,8 +208,7 @@ def _run(
     """Runs every package that is not finished yet through a pool of processes, each with sandboxes of its own."""
     context = multiprocessing.get_context("spawn")
     reports: Any = context.SimpleQueue()
-    used = (context.Value("q", 0), context.Value("q", 0))
-    with _pool(context, workshop, reports, used) as pool:
+    with _pool(context, workshop, reports) as pool:
         waiting: dict[Future[None], Package] = {
             pool.submit(_package, package, path, settings): package
             for package, path in sorted(zip(packages, paths, strict=True), key=lambda pair: -len(pair[0].files))
@@ -226,13 +224,13 @@ def _run(
 
 
 @contextlib.contextmanager
-def _pool(context: Any, workshop: Workshop, reports: Any, used: tuple[Any, Any]) -> Iterator[ProcessPoolExecutor]:
+def _pool(context: Any, workshop: Workshop, reports: Any) -> Iterator[ProcessPoolExecutor]:
     """A pool that ends at once, its work unfinished, when the block is left by an exception."""
     pool = ProcessPoolExecutor(
         max_workers=workshop.workers,
         mp_context=context,
         initializer=_start_worker,
-        initargs=(os.getpid(), workshop, reports, used),
+        initargs=(os.getpid(), workshop, reports, Budget(workshop.caps, context)),
     )
     try:
         yield pool
@@ -250,7 +248,7 @@ def _pool(context: Any, workshop: Workshop, reports: Any, used: tuple[Any, Any])
 _worker: dict[str, Any] = {}
 
 
-def _start_worker(parent: int, workshop: Workshop, reports: Any, used: tuple[Any, Any]) -> None:
+def _start_worker(parent: int, workshop: Workshop, reports: Any, budget: Budget) -> None:
     """Runs once in each process of the pool: dies with the build, leaves Ctrl-C to it, opens the sandboxes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
@@ -260,27 +258,8 @@ def _start_worker(parent: int, workshop: Workshop, reports: Any, used: tuple[Any
     gc.set_threshold(*COLLECTOR)
     boxes = [Sandbox(workers=1, unsafe=workshop.unsafe, hash_seed=seed) for seed in SEEDS]
     models = {} if workshop.models is None else workshop.models()
-    asks = {name: _within(ask, workshop, used) for name, ask in models.items()}
+    asks = {name: budget.within(ask) for name, ask in models.items()}
     _worker.update(boxes=[box.__enter__() for box in boxes], reports=reports, asks=asks)
-
-
-def _within(ask: Ask, workshop: Workshop, used: tuple[Any, Any]) -> Ask:
-    """The model under the caps of the whole command, which all processes count together."""
-    requests, tokens = used
-
-    def asked(question: Question) -> Completion:
-        with requests.get_lock():
-            if workshop.max_requests is not None and requests.value >= workshop.max_requests:
-                raise IncompleteError(f"--max-requests {workshop.max_requests} is reached; the same command goes on")
-            if workshop.max_tokens is not None and tokens.value >= workshop.max_tokens:
-                raise IncompleteError(f"--max-tokens {workshop.max_tokens} is reached; the same command goes on")
-            requests.value += 1
-        completion = ask(question)
-        with tokens.get_lock():
-            tokens.value += sum(completion.usage.get(name) or 0 for name in ("input", "output"))
-        return completion
-
-    return asked
 
 
 @functools.lru_cache(maxsize=1)

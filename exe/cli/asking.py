@@ -24,11 +24,15 @@ ANSWERS = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opener:
-    """Opens the models of `--generator`; small enough to be sent to another process."""
+    """Opens the models of `--generator`; small enough to be sent to another process.
+
+    `priced`: the cost of every answer of a remote model has to be known.
+    """
 
     names: tuple[str, ...]
     timeout: float
     price: prices.Given | None = None
+    priced: bool = False
 
     def __call__(self) -> Mapping[str, Ask]:
         """Each model by its name, ready to be asked."""
@@ -54,9 +58,16 @@ def _asking(model: Model, opener: Opener) -> Ask:
     runner = asyncio.Runner()
     tariff = prices.tariff(model.settings, opener.price)
     forms = _forms(model)
+    must_cost = opener.priced and model.traits.remote
+    counted = True
     asker = Asker(model, Limiter(1), RetryPolicy(timeout=opener.timeout), runner.run(_event()))
 
     def ask(question: Question) -> Completion:
+        nonlocal counted
+        if must_cost and tariff is None:
+            raise UsageError(f"--max-cost: nobody lists a price for {model.name}; state it with --price INPUT,OUTPUT")
+        if must_cost and not counted:
+            raise IncompleteError(f"--max-cost cannot be held: {model.name} answers without a count of tokens")
         plain = Request(
             case="inputs",
             sample=question.attempt,
@@ -81,7 +92,11 @@ def _asking(model: Model, opener: Opener) -> Ask:
             raise IncompleteError(f"{error}; the same command goes on from here") from error
         except ModelError:
             raise
-        return completion if tariff is None else replace(completion, cost_usd=tariff.cost(completion.usage))
+        if tariff is None:
+            return completion
+        cost = tariff.cost(completion.usage)
+        counted = cost is not None
+        return replace(completion, cost_usd=cost)
 
     return ask
 

@@ -15,6 +15,7 @@ from exe.chain import INTERNAL_ERROR, Chain
 from exe.cli import asking, options
 from exe.cli.progress import BuildProgress
 from exe.errors import UsageError
+from exe.inputs.model import Caps
 from exe.records import Manifest, Rejection
 from runners.prices import Given
 
@@ -34,6 +35,7 @@ from runners.prices import Given
 @click.option(
     "--max-tokens", type=click.IntRange(min=1), default=None, help="Ask models no more once so many went in and out."
 )
+@click.option("--max-cost", type=options.Finite(min=0), default=None, metavar="USD", help="Ask no more from there on.")
 @click.option(
     "--price",
     default=None,
@@ -61,6 +63,7 @@ def command(
     errors_only: bool,
     max_requests: int | None,
     max_tokens: int | None,
+    max_cost: float | None,
     price: Given | None,
     timeout: float,
     cases: int,
@@ -105,9 +108,10 @@ def command(
         cache=options.cache_folder(),
         workers=workers,
         unsafe=unsafe,
-        models=asking.Opener(names=models, timeout=timeout, price=price) if models else None,
-        max_requests=max_requests,
-        max_tokens=max_tokens,
+        models=asking.Opener(names=models, timeout=timeout, price=price, priced=max_cost is not None)
+        if models
+        else None,
+        caps=Caps(requests=max_requests, tokens=max_tokens, cost_usd=max_cost),
     )
     manifest = make(recipe, folder, workshop, quiet=quiet)
     if as_json:

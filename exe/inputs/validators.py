@@ -121,9 +121,7 @@ def _distinct(trials: Sequence[Trial]) -> str | None:
     if not repeated:
         return None
     shown = "\n".join(f"- {key[:200]}" for key in repeated[:5])
-    return (
-        f"These inputs occur more than once:\n{shown}\nEvery input must differ from all others, earlier ones included."
-    )
+    return f"These inputs occur more than once, or were there before:\n{shown}\nEvery input must differ from all others, earlier ones included."
 
 
 def _enough(trials: Sequence[Trial]) -> str | None:

@@ -14,7 +14,7 @@ import pytest
 
 from exe.inputs.model.reading import LONGEST
 from tests.e2e.test_model_generator import answer, build, cases, project, right
-from tests.support.chat_server import Reply, chat_server, error_body
+from tests.support.chat_server import Reply, chat_server, completion, error_body
 from tests.support.command import exe, start
 
 __all__ = ["project"]
@@ -119,6 +119,35 @@ def test_a_cap_on_tokens(project: Path) -> None:
         assert "--max-tokens 10 is reached" in done.stderr
         assert build(project, server, "--max-tokens", "10").returncode == 0
         assert len(server.requests) == 2
+
+
+def test_a_cap_on_cost_stops_what_has_a_price_and_refuses_what_has_none(project: Path) -> None:
+    with chat_server(lambda body, _number: right(body)) as server:
+        unpriced = build(project, server, "--max-cost", "1")
+        assert (unpriced.returncode, len(server.requests)) == (2, 0)
+        assert "state it with --price" in unpriced.stderr
+        done = build(
+            project, server, "--max-cost", "0.00001", "--price", "1,2"
+        )  # a question of 11 tokens, an answer of 3
+        assert done.returncode == 3
+        assert "--max-cost 1e-05 is reached" in done.stderr
+        assert len(server.requests) == 1
+        assert build(project, server, "--max-cost", "1", "--price", "1,2").returncode == 0
+        assert len(server.requests) == 2
+    cost = sum(row["generation"]["cost_usd"] for row in measured(project))
+    assert cost == pytest.approx(2 * 17e-6, rel=1e-3)
+
+
+def test_a_cap_on_cost_cannot_be_held_where_tokens_are_not_counted(project: Path) -> None:
+    def behave(body: dict[str, Any], _number: int) -> Reply:
+        whole = json.loads(completion(right(body), body))
+        del whole["usage"]
+        return Reply(body=json.dumps(whole).encode())
+
+    with chat_server(behave) as server:
+        done = build(project, server, "--max-cost", "1", "--price", "1,2")
+        assert (done.returncode, len(server.requests)) == (3, 1)
+        assert "without a count of tokens" in done.stderr
 
 
 def test_ctrl_c_loses_no_answer_and_asks_none_twice(project: Path) -> None:
