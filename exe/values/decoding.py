@@ -88,6 +88,8 @@ class _Reader:
 
     def _object(self, node: dict[str, Json], at: str) -> Any:
         if "@odata.type" not in node:
+            if any(type(key) is not str for key in node):
+                raise DecodeError(f"{at or '/'}: a key that is no text")
             if any(key.startswith("@") for key in node):
                 raise DecodeError(f"{at or '/'}: annotations without @odata.type")
             return {key: self.read(item, f"{at}/{key}") for key, item in node.items()}

@@ -213,6 +213,16 @@ def test_one_altered_leaf_is_seen(value: Any, data: st.DataObject) -> None:
     assert not same_json(changed["root"], value)
 
 
+def test_a_dict_that_holds_an_annotation_as_its_own_key() -> None:
+    value = {0: {"@odata.type": None}}
+    _, typed = encode(value)
+    other = json.loads(json.dumps(typed).replace("null", "true"))
+    assert same_typed(typed, value)
+    assert same_json(typed, value)
+    assert not same_typed(other, value)
+    assert not same_json(other, value)
+
+
 literals = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), text, st.binary(max_size=5), st.complex_numbers(), st.decimals(), st.dates(),
               st.datetimes(), st.timedeltas(), st.fractions(), st.builds(uuid.UUID, int=st.integers(0, 2**128 - 1))),
