@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-import inputs as measuring
+from branching import Subject, Watched, cpu
 
 from exe import chain
 from exe.analysis import functions, read_project, signatures
@@ -63,7 +63,7 @@ def main() -> int:
     return 0 if all(one["ended"] in ("enough", "exhausted", "settled") for one in found if one["steps"]) else 1
 
 
-def _subject(row: dict[str, Any], cache: Path) -> measuring.Subject | str:
+def _subject(row: dict[str, Any], cache: Path) -> Subject | str:
     """The program of a row, or why there is none."""
     requirement = f"pypi:{row['package']}=={row['version']}"
     items = list(scrape(requirement, cache=cache, options=Options(environment=False)))
@@ -80,17 +80,17 @@ def _subject(row: dict[str, Any], cache: Path) -> measuring.Subject | str:
             if not isinstance(made, Inlined):
                 return f"{made.reason}: {made.detail}"
             program = chain.to_program(made, candidate)
-            return measuring.Subject(row["qualname"], program, program.source, ())
+            return Subject(row["qualname"], program, program.source, ())
     return "no such function"
 
 
-def _grown(subject: measuring.Subject, sandbox: Sandbox, options: argparse.Namespace) -> dict[str, Any]:
-    execute = measuring.Watched(subject, sandbox)
-    before = measuring.cpu()
+def _grown(subject: Subject, sandbox: Sandbox, options: argparse.Namespace) -> dict[str, Any]:
+    execute = Watched(subject, sandbox)
+    before = cpu()
     steps = []
     ended = "time"
     for now in grow(subject.program, seed=options.seed, wanted=options.novel, execute=execute):
-        seconds = measuring.cpu() - before
+        seconds = cpu() - before
         steps.append(
             {
                 "seconds": round(seconds, 3),

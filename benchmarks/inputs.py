@@ -15,51 +15,30 @@ which no input of either returned a value has no case to be had: it is counted a
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import statistics
 import sys
-import time
-import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import pynguin_peer
+from branching import Subject, Watched, cpu, drawn
 
-from exe import chain, inputs, screen
-from exe.analysis import functions, read_project, signatures
+from exe import inputs
 from exe.errors import InputError
-from exe.inline import Inlined, inline
-from exe.inputs.mine import Hints, find_entry
+from exe.inputs.mine import Hints
 from exe.inputs.validators import VALIDATORS, Trial, trial
-from exe.records import Candidate, Job, Package, Program
-from exe.sandbox.branches import Site, sites
+from exe.records import Job
 from exe.sandbox.host import Sandbox
-from exe.sources import scrape
 
-LISTS = Path(__file__).resolve().parent / "corpus.toml"
-PLACES = 4  # branching places that an entry has at least
 WORKING = 10  # cases that a function should give at least
-DRAWS = 40  # of Hypothesis, between two looks at the clock
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """A program to measure, its armed copy, and the branching places of its entry's own body."""
-
-    name: str
-    program: Program
-    armed: str
-    places: tuple[Site, ...]
-
-    def numbers(self, *kinds: str, but: bool = False) -> set[int]:
-        """The outcomes of the places of these kinds, or of all others."""
-        return {number for place in self.places if (place.kind in kinds) is not but for number in place.outcomes}
+DRAWS = 40  # of Hypothesis at a time
+PART = 8  # of its inputs, between two looks at the clock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,13 +76,19 @@ def main() -> int:
     parser.add_argument("--pynguin", help="the command, such as /path/to/bin/pynguin; without it Pynguin is left out")
     parser.add_argument("--pynguin-functions", type=int, default=12)
     parser.add_argument("--pynguin-seconds", type=float, default=10.0)
+    parser.add_argument(
+        "--record", type=Path, help="a line a function goes here; what stands there is not measured again"
+    )
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     subjects = drawn(options.names, options.cache, options.functions, options.seed)
-    measured: list[Measured] = []
-    asked = 0
+    measured = recorded(options.record, subjects)
+    names = {one.name for one in measured}
+    asked = sum(one.pynguin is not None or bool(one.pynguin_problem) for one in measured)
     with Sandbox(workers=1) as sandbox:
         for subject in subjects:
+            if subject.name in names:
+                continue
             found = measure(subject, sandbox, options.cases, options.seed, alone=options.alone)
             if found is None:
                 continue
@@ -111,94 +96,23 @@ def main() -> int:
                 asked += 1
                 found = with_pynguin(found, subject, sandbox, options)
             measured.append(found)
+            if options.record is not None:
+                with options.record.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(asdict(found)) + "\n")
+            print(f"{len(measured)} of {len(subjects)}: {found.coverage:.2f} {found.name}", file=sys.stderr, flush=True)
     return report(measured, as_json=options.json)
 
 
-# ---- which functions ------------------------------------------------------------------------------------------------
-
-
-def drawn(names: Sequence[str], cache: Path, count: int, seed: int) -> list[Subject]:
-    """The functions, an equal number of each package as far as it has them; in an order drawn by seed."""
-    lists = tomllib.loads(LISTS.read_text())
-    packages = [name for one in names for name in lists.get(one, [one])]
-    found: list[Subject] = []
-    waiting = [subjects(name, cache, seed) for name in packages]
-    while waiting and len(found) < count:
-        for one in list(waiting):
-            subject = next(one, None)
-            if subject is None:
-                waiting.remove(one)
-            elif len(found) < count:
-                found.append(subject)
-    return found
-
-
-def subjects(name: str, cache: Path, seed: int) -> Iterator[Subject]:
-    """The functions of a package that have branches and can be programs."""
-    for package in scrape(f"pypi:{name}", cache=cache):
-        if not isinstance(package, Package):
-            continue
-        project = read_project(package)
-        order = {
-            one: hashlib.sha256(f"{seed}:{one.module.name}:{one.qualname}".encode()).hexdigest()
-            for one in functions(project)
-        }
-        for function in sorted(order, key=order.__getitem__):
-            candidate = signatures.candidate(project, function, package, why_not=screen.why_not_function)
-            if isinstance(candidate, Candidate):
-                made = inline(project, candidate)
-                subject = _subject(made, candidate) if isinstance(made, Inlined) else None
-                if subject is not None:
-                    yield subject
-
-
-def _subject(made: Inlined, candidate: Candidate) -> Subject | None:
-    program = chain.to_program(made, candidate)
-    classes = [made.names[origin] for origin in candidate.origins]
-    if screen.purity(program.source, program.entry, made=classes) is not None:
-        return None
-    try:
-        armed = screen.armed(program.source, program.entry, chain.suspects(made, program.source), classes)
-        places = own_places(armed, program.entry)
-    except (screen.Untrappable, SyntaxError):
-        return None
-    if sum(place.kind != "raise" for place in places) < PLACES:
-        return None
-    package = candidate.package
-    return Subject(f"{package.name}=={package.version}:{candidate.module}:{candidate.qualname}", program, armed, places)
-
-
-def own_places(source: str, entry: str) -> tuple[Site, ...]:
-    """The branching places in the body of the entry."""
-    import ast
-
-    node = find_entry(ast.parse(source).body, entry)
-    if node is None:
-        return ()
-    first, last = node.body[0].lineno, node.end_lineno or node.lineno
-    return tuple(place for place in sites(source) if first <= place.line <= last)
+def recorded(path: Path | None, subjects: Sequence[Subject]) -> list[Measured]:
+    """What an earlier run wrote of these functions."""
+    if path is None or not path.exists():
+        return []
+    names = {one.name for one in subjects}
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [Measured(**{**row, "holds": tuple(row["holds"])}) for row in rows if row["name"] in names]
 
 
 # ---- one function ---------------------------------------------------------------------------------------------------
-
-
-class Watched:
-    """The sandbox for one subject: runs its armed copy, with probes, and notes all branches."""
-
-    def __init__(self, subject: Subject, sandbox: Sandbox) -> None:
-        self.subject, self.sandbox = subject, sandbox
-
-    def __call__(self, jobs: Iterable[Job]) -> Iterator[Any]:
-        yield from self.sandbox.execute(
-            Job(source=self.subject.armed, calls=job.calls, batch=job.batch, cover=job.cover) for job in jobs
-        )
-
-    def taken(self, calls: Sequence[str]) -> tuple[set[int], list[Any]]:
-        """The branches that any of these calls takes, each in a process of its own, and the outcomes."""
-        if not calls:
-            return set(), []
-        (outcomes,) = self([Job(source="", calls=tuple(calls), cover=True)])
-        return {number for one in outcomes for number in one.branches}, list(outcomes)
 
 
 def measure(subject: Subject, sandbox: Sandbox, cases: int, seed: int, *, alone: bool) -> Measured | None:
@@ -281,13 +195,17 @@ def by_hypothesis(
         fresh = list(calls)[ran:]
         if not fresh:
             break
-        (outcomes,) = execute([Job(source="", calls=tuple(fresh), cover=True, batch=True)])
-        for at, outcome in enumerate(outcomes, start=ran):
-            every.update(outcome.branches)
-            returns = returns or outcome.status == "value"
-            if at < cases:
-                first.update(outcome.branches)
-        ran = len(calls)
+        for begin in range(0, len(fresh), PART):
+            part = tuple(fresh[begin : begin + PART])
+            if cpu() >= until:
+                break
+            (outcomes,) = execute([Job(source="", calls=part, cover=True, batch=True)])
+            for at, outcome in enumerate(outcomes, start=ran):
+                every.update(outcome.branches)
+                returns = returns or outcome.status == "value"
+                if at < cases:
+                    first.update(outcome.branches)
+            ran += len(part)
     return every, first, ran, returns
 
 
@@ -305,31 +223,6 @@ def with_pynguin(found: Measured, subject: Subject, sandbox: Sandbox, options: a
     taken = {number for one in outcomes for number in one.branches}
     own, raises = subject.numbers("raise", but=True), subject.numbers("raise")
     return replace(found, pynguin=len(own & taken) / len(own), pynguin_raises=len(raises & taken))
-
-
-def cpu() -> float:
-    """CPU seconds of this process and of all processes below it, those that are alive included."""
-    ours = time.process_time()
-    return ours + sum(map(_of_process, _below(os.getpid())))
-
-
-def _below(pid: int) -> Iterator[int]:
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            children = task.read_text().split()
-        except OSError:
-            continue
-        for child in map(int, children):
-            yield child
-            yield from _below(child)
-
-
-def _of_process(pid: int) -> float:
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")  # its own and its ended children's
 
 
 # ---- what it comes to -----------------------------------------------------------------------------------------------
