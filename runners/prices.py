@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ from typing import Any, Protocol
 
 from exe.errors import UsageError
 from exe.records import Json
+from runners.models.remote import load_litellm
 
 MILLION = 1_000_000
 _LITELLM = ("input_cost_per_token", "output_cost_per_token", "cache_read_input_token_cost")
@@ -105,10 +105,8 @@ class Litellm:
 
     def cost(self, usage: Usage) -> float | None:
         """What the map says; None where it does not list both prices."""
-        os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # read at import: a map is fetched otherwise
-        import litellm
-
-        entry = litellm.model_cost.get(self.model) or litellm.model_cost.get(self.model.partition("/")[2]) or {}
+        known = load_litellm().model_cost
+        entry = known.get(self.model) or known.get(self.model.partition("/")[2]) or {}
         read, written, cached = (entry.get(name) for name in _LITELLM)
         if not isinstance(read, int | float) or not isinstance(written, int | float):
             return None

@@ -14,6 +14,7 @@ from exe.errors import IncompleteError, InputError, StorageError, UsageError
 from exe.records import Json
 from exe.taskset import TaskSet
 from runners import environment, results
+from runners.estimate import Estimate, estimate
 from runners.job import Job, RunSettings, prepare
 from runners.lock import Locked, exclusive
 from runners.loop import Loop, Progress, Tally
@@ -44,8 +45,11 @@ def run(
     settings: RunSettings,
     out_dir: Path,
     progress: Callable[[Progress], None] = lambda _now: None,
+    ahead: Callable[[Estimate], None] = lambda _estimate: None,
 ) -> RunSummary:
     """Measure `model` on `taskset` below `out_dir`, resuming what is there; closes the model.
+
+    `ahead` is told once what is left to ask, before the first question.
 
     Raises UsageError (nothing to ask, or another process writes this run), AuthError and ModelUnavailable (at once, or
     when a dead server used up its retries), IncompleteError (too many failures in a row), StorageError,
@@ -61,7 +65,7 @@ def run(
     try:
         with exclusive(folder / results.LOCK, wait=False):
             _record_run(folder, job)
-            tally = asyncio.run(_session(job, folder, progress))
+            tally = asyncio.run(_session(job, folder, progress, ahead))
             score = score_run(folder, taskset, job.settings.ks)
     except Locked:
         raise UsageError(f"another process is writing {folder}; wait for it, or use another --out") from None
@@ -106,13 +110,16 @@ def _record_run(folder: Path, job: Job) -> None:
         results.write_object(path, {**job.identity, "environments": [*known, here]})
 
 
-async def _session(job: Job, folder: Path, progress: Callable[[Progress], None]) -> Tally:
+async def _session(
+    job: Job, folder: Path, progress: Callable[[Progress], None], ahead: Callable[[Estimate], None]
+) -> Tally:
     """Resume, ask what is missing, sort. The log and the model are closed on every way out."""
     tally = Tally(len(job.plan))
     log = AttemptLog(folder / results.ATTEMPTS, job.plan)
     try:
         for attempt in log.recover(job.request_sha256):
             tally.add(attempt, fresh=False)
+        ahead(estimate(job, log.count_missing()))
         loop = Loop(job, log, tally, progress)
         with _signals(loop.stop):
             await loop.drive()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
-from exe.errors import IncompleteError, ModelError, RequestError, TransientError, UsageError
+from exe.errors import IncompleteError, RequestError, TransientError, UsageError
 from exe.inputs.mix import OFFLINE
 from exe.inputs.model import Ask, Question
 from exe.records import Completion, Json, Tool
@@ -85,13 +85,8 @@ def _asking(model: Model, opener: Opener) -> Ask:
                     if len(forms) == 1:
                         raise
                     del forms[0]  # a server may know no tools, or a grammar not this schema: text goes everywhere
-        except (
-            TransientError,
-            RequestError,
-        ) as error:  # no property of the function: the build has to be taken up again
+        except (TransientError, RequestError) as error:  # no property of the function
             raise IncompleteError(f"{error}; the same command goes on from here") from error
-        except ModelError:
-            raise
         if tariff is None:
             return completion
         cost = tariff.cost(completion.usage)

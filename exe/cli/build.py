@@ -36,13 +36,7 @@ from runners.prices import Given
     "--max-tokens", type=click.IntRange(min=1), default=None, help="Ask models no more once so many went in and out."
 )
 @click.option("--max-cost", type=options.Finite(min=0), default=None, metavar="USD", help="Ask no more from there on.")
-@click.option(
-    "--price",
-    default=None,
-    callback=options.price,
-    metavar="IN,OUT[,CACHED]",
-    help="US dollars a million tokens of the model, in place of the listed prices.",
-)
+@options.price_option
 @click.option("--timeout", type=options.Finite(min=1), default=600.0, show_default=True, help="Seconds a question.")
 @click.option("--cases", type=click.IntRange(1, 1000), default=15, show_default=True, help="Cases a function, at most.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Draws inputs and, with --per-package, functions.")

@@ -48,9 +48,19 @@ def set_option(default: str | None = DEFAULT_SET) -> Callable[[F], F]:
     )
 
 
-def price(_context: click.Context, _option: click.Parameter, value: str | None) -> prices.Given | None:
-    """The callback of `--price`."""
+def _price(_context: click.Context, _option: click.Parameter, value: str | None) -> prices.Given | None:
     return None if value is None else prices.parse_price(value)
+
+
+def price_option(function: F) -> F:
+    """`--price`."""
+    return click.option(
+        "--price",
+        default=None,
+        callback=_price,
+        metavar="IN,OUT[,CACHED]",
+        help="US dollars a million tokens of the model, in place of the listed prices.",
+    )(function)
 
 
 class Finite(click.FloatRange):

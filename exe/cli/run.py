@@ -6,7 +6,7 @@ import asyncio
 import json
 import math
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -126,13 +126,7 @@ def _shard(_context: click.Context, _option: click.Parameter, value: str | None)
     default=None,
     help="Ask no more once so many tokens went in and out.",
 )
-@click.option(
-    "--price",
-    default=None,
-    callback=options.price,
-    metavar="IN,OUT[,CACHED]",
-    help="US dollars a million tokens, in place of the listed prices.",
-)
+@options.price_option
 @click.option(
     "--shard",
     default=None,
@@ -196,32 +190,35 @@ def command(
         **asked,
     )
     if not taskset.is_set(where.tasks):
-        if set_name != options.DEFAULT_SET:
-            raise UsageError(f"{where.tasks}: no task set here; `exe build SOURCE... --set {set_name}` makes one")
         workshop = builder.Workshop(cache=options.cache_folder(), workers=workers, unsafe=unsafe)
-        manifest = build_verb.make(builder.default_recipe(set_name), where.tasks, workshop, quiet=quiet)
+        summary = _make_default(set_name, where, workshop)
         if not as_json:
-            click.echo(build_verb.summary(where.tasks, manifest))
+            click.echo(summary)
     tasks = taskset.read_set(where.tasks)
     specs = tuple(dict.fromkeys(models)) or (EMBEDDED, "baseline:echo")
     if dry_run:
         return _dry_run(specs, tasks, settings, where, timeout, as_json=as_json)
-    summaries = [(spec, _measure(spec, tasks, settings, where, timeout)) for spec in specs]
-    for spec, summary in summaries:
-        if as_json:
-            click.echo(
-                json.dumps(
-                    {"model": spec, "run": str(summary.folder), "seconds": summary.seconds, **asdict(summary.score)}
-                )
-            )
-    if not as_json:
-        click.echo(tables.scores([(summary.folder, summary.score) for _, summary in summaries], tasks, settings))
-    incomplete = [str(summary.folder) for _, summary in summaries if not summary.score.complete]
+    ended = {spec: _measure(spec, tasks, settings, where, timeout) for spec in specs}
+    if as_json:
+        for spec, found in ended.items():
+            row = {"model": spec, "run": str(found.folder), "seconds": found.seconds, **asdict(found.score)}
+            click.echo(json.dumps(row))
+    else:
+        click.echo(tables.scores([(found.folder, found.score) for found in ended.values()], tasks, settings))
+    incomplete = [str(found.folder) for found in ended.values() if not found.score.complete]
     if incomplete:
         raise IncompleteError(
             f"incomplete: some attempts failed on the way to the model, see {', '.join(incomplete)}; the same command asks them again"
         )
     return 0
+
+
+def _make_default(set_name: str, where: Where, workshop: builder.Workshop) -> str:
+    """Builds the default set where it is not there yet, and tells of it. Raises UsageError for every other set."""
+    if set_name != options.DEFAULT_SET:
+        raise UsageError(f"{where.tasks}: no task set here; `exe build SOURCE... --set {set_name}` makes one")
+    manifest = build_verb.make(builder.default_recipe(set_name), where.tasks, workshop, quiet=where.quiet)
+    return build_verb.summary(where.tasks, manifest)
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -291,21 +288,26 @@ def _measure(spec: str, tasks: TaskSet, settings: RunSettings, where: Where, tim
             click.echo(text, err=True)
 
     model = _open(spec, tasks, timeout, say)
-    if model.traits.remote:
-        job = prepare(model, tasks, settings)
-        done = results.count_finished(run_folder(where.results, job) / results.ATTEMPTS)
-        say(f"{spec}: {forecast(estimate(job, len(job.plan) - done))}")
-    with closing(Bar(spec, None, unit="cases", quiet=where.quiet)) as bar:
+    remote = model.traits.remote
+    with ExitStack() as stack:
+        bar: Bar | None = None
         done = 0
+
+        def ahead(found: Estimate) -> None:
+            nonlocal bar
+            if remote:
+                say(f"{spec}: {forecast(found)}")
+            bar = stack.enter_context(Bar(spec, None, unit="cases", quiet=where.quiet))
 
         def report(now: Progress) -> None:
             nonlocal done
-            bar.total(now.planned)
-            bar.note(_note(now))
-            bar.advance(now.done - done)
+            if bar is not None:
+                bar.total(now.planned)
+                bar.note(_note(now))
+                bar.advance(now.done - done)
             done = now.done
 
-        return run(model, tasks, settings, where.results, report)
+        return run(model, tasks, settings, where.results, report, ahead)
 
 
 def _note(now: Progress) -> str:

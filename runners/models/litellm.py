@@ -10,7 +10,7 @@ from exe.errors import UsageError
 from exe.records import Completion, Json
 from runners.models.base import CONTENT_FILTER, CONTEXT_OVERFLOW, Request, Traits
 from runners.models.chat import completion_of, messages_of, parameters_of
-from runners.models.remote import CONNECT_SECONDS, Failures, checked_url, load_sdk
+from runners.models.remote import Failures, checked_url, load_litellm, load_sdk
 
 
 class LitellmModel:
@@ -21,8 +21,7 @@ class LitellmModel:
     """
 
     def __init__(self, model: str, base_url: str | None = None, *, timeout: float = 600.0) -> None:
-        os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # read at import: a map is fetched otherwise
-        self._sdk = load_sdk("litellm", "litellm", "litellm")
+        self._sdk = load_litellm()
         self._sdk.suppress_debug_info = True
         self._sdk.telemetry = False
         self._model = model
@@ -38,7 +37,6 @@ class LitellmModel:
         where = f"{model} at {self._base_url}" if self._base_url else model
         self._failures = Failures(sdk=sdk, where=where, variable=f"the key of {self._provider}", secrets=_secrets())
         self._timeout = min(timeout, 1e9)
-        self._connect = min(CONNECT_SECONDS, timeout)
 
     @property
     def name(self) -> str:
@@ -73,10 +71,7 @@ class LitellmModel:
         except errors.ContentPolicyViolationError:
             return Completion(text="", finish_reason=CONTENT_FILTER, model=self._model)
         except self._failures.sdk.APIError as error:
-            finish = self._failures.finish(error)
-            if finish is None:
-                raise self._failures.named(error) from None
-            return Completion(text="", finish_reason=finish, model=self._model)
+            return self._failures.ended(error, self._model)
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:  # what litellm cannot read
             raise self._failures.unreadable(error) from None
         return completion_of(reply, self._failures, (time.perf_counter() - started) * 1000)

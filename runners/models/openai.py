@@ -85,10 +85,7 @@ class OpenAIModel:
         try:
             reply = await self._client.chat.completions.create(**self._body(request))
         except self._failures.sdk.APIError as error:
-            finish = self._failures.finish(error)
-            if finish is None:
-                raise self._failures.named(error) from None
-            return Completion(text="", finish_reason=finish, model=self._model)
+            return self._failures.ended(error, self._model)
         except (ValueError, RecursionError) as error:  # a body that is no JSON, of another shape or of great depth
             raise self._failures.unreadable(error) from None
         return completion_of(reply, self._failures, (time.perf_counter() - started) * 1000)

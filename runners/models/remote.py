@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from exe.errors import AuthError, ModelError, ModelUnavailable, RequestError, TransientError, UsageError
+from exe.records import Completion
 from runners.models.base import CONTENT_FILTER, CONTEXT_OVERFLOW, Overloaded, Unreachable, clean
 
 CONNECT_SECONDS = 15.0
@@ -43,6 +45,12 @@ def load_sdk(module: str, extra: str, title: str) -> Any:
     return importlib.import_module(module)
 
 
+def load_litellm() -> Any:
+    """litellm, which fetches nothing when it is loaded. Raises ModelUnavailable."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # read at import: a map is fetched otherwise
+    return load_sdk("litellm", "litellm", "litellm")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failures:
     """Names what an SDK raises. `where` is the model and its address, `variable` the environment variable of the key.
@@ -55,8 +63,17 @@ class Failures:
     variable: str
     secrets: tuple[str, ...] = ()
 
-    def finish(self, error: Exception) -> str | None:
-        """The finish reason that an error stands for (the prompt does not fit, or a filter withheld it), or None."""
+    def ended(self, error: Exception, model: str) -> Completion:
+        """The completion that an error of the SDK stands for: the prompt does not fit, or a filter withheld the answer.
+
+        Raises every other error under our name.
+        """
+        finish = self._finish(error)
+        if finish is None:
+            raise self.named(error) from None
+        return Completion(text="", finish_reason=finish, model=model)
+
+    def _finish(self, error: Exception) -> str | None:
         if getattr(error, "status_code", None) not in (400, 413, 422):
             return None
         parts = (getattr(error, name, None) for name in ("code", "type", "message", "body"))
