@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import os
 import time
@@ -15,9 +14,9 @@ from typing import Any
 from exe import chain, screen
 from exe.analysis import functions, read_project, signatures
 from exe.inline import Inlined, inline
-from exe.inputs.mine import find_entry
+from exe.quality import own_places
 from exe.records import Candidate, Job, Package, Program
-from exe.sandbox.branches import Site, sites
+from exe.sandbox.branches import Site
 from exe.sandbox.host import Sandbox
 from exe.sources import scrape
 
@@ -88,15 +87,6 @@ def _subject(made: Inlined, candidate: Candidate) -> Subject | None:
         return None
     package = candidate.package
     return Subject(f"{package.name}=={package.version}:{candidate.module}:{candidate.qualname}", program, armed, places)
-
-
-def own_places(source: str, entry: str) -> tuple[Site, ...]:
-    """The branching places in the body of the entry."""
-    node = find_entry(ast.parse(source).body, entry)
-    if node is None:
-        return ()
-    first, last = node.body[0].lineno, node.end_lineno or node.lineno
-    return tuple(place for place in sites(source) if first <= place.line <= last)
 
 
 class Watched:

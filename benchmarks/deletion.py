@@ -212,7 +212,7 @@ def report(found: Sequence[Deletion], programs: int, seed: int, *, shown: int, a
         if counted(found, kind)
     }
     if as_json:
-        listed = [[one.program.id, name_of(one.program), one.line, one.kind, one.text] for one in examples]
+        listed = [[one.program.id, one.program.origin.function, one.line, one.kind, one.text] for one in examples]
         total = {"programs": programs, "deletions": len(counted(found)), "share": round(share(found), 4)}
         print(json.dumps({**total, "kinds": table, "survivors": listed}))
         return
@@ -226,12 +226,7 @@ def report(found: Sequence[Deletion], programs: int, seed: int, *, shown: int, a
         note = "  (apart)" if kind in APART else ""
         print(f"{kind:15}{tried:9}{broken:8.1%}" + "".join(f"{ways[way]:11}" for way in HOW) + note)
     for one in examples:
-        print(f"  {one.kind:11} {name_of(one.program)}:{one.line}  {one.text[:100]}")
-
-
-def name_of(program: Program) -> str:
-    """package:module:qualname of the entry."""
-    return f"{program.origin.package}:{program.origin.module}:{program.origin.qualname}"
+        print(f"  {one.kind:11} {one.program.origin.function}:{one.line}  {one.text[:100]}")
 
 
 if __name__ == "__main__":

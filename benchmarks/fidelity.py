@@ -135,7 +135,7 @@ def add(corpus: Corpus, name: str, folder: Path) -> None:
     corpus.programs += len(tasks.programs)
     corpus.namespaces += sum("ModuleType(" in program.source for program in tasks.programs.values())
     origins = [program.origin for program in tasks.programs.values()]
-    kept = {f"{origin.package}:{origin.module}:{origin.qualname}" for origin in origins}
+    kept = {origin.function for origin in origins}
     for rejection in decided(folder / name / "rejections.jsonl", kept):
         key = f"{rejection.stage}: {rejection.reason}"
         corpus.reasons[key] += 1

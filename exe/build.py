@@ -301,13 +301,9 @@ def _read_checkpoint(path: Path) -> tuple[list[dict[str, Json]], bool]:
     """The whole rows of a checkpoint and whether it is finished; a last line cut by a kill is cut off the file."""
     if not path.exists():
         return [], False
-    raw = path.read_bytes()
-    whole = raw[: raw.rfind(b"\n") + 1]
-    if len(whole) != len(raw):
-        with path.open("r+b") as stream:
-            stream.truncate(len(whole))
+    codec.drop_torn_line(path)
     try:
-        rows = [json.loads(line) for line in whole.splitlines()]
+        rows = [json.loads(line) for line in path.read_bytes().splitlines()]
     except ValueError as error:
         raise InputError(f"{path}: damaged checkpoint ({error}); remove this file and repeat the command") from None
     finished = bool(rows) and "finished" in rows[-1]
@@ -353,12 +349,8 @@ def _measured(found: Yield, case: Case) -> dict[str, Json]:
 
 
 def _duplicate(subject: str, twin: Program) -> Rejection:
-    origin = twin.origin
     return Rejection(
-        subject=subject,
-        stage="inline",
-        reason="duplicate",
-        detail=f"same program as {origin.package}:{origin.module}:{origin.qualname}",
+        subject=subject, stage="inline", reason="duplicate", detail=f"same program as {twin.origin.function}"
     )
 
 

@@ -153,6 +153,11 @@ def _text(outcome: Outcome) -> tuple[str, str, str]:
     return outcome.status, canonical(outcome.plain), dumps(outcome.typed)
 
 
+def stated(case: Case) -> Outcome:
+    """What a case states, as an outcome."""
+    return Outcome(status="error" if "error" in case.expected else "value", plain=case.expected, typed=case.typed)
+
+
 def shown(outcome: Outcome) -> str:
     """An outcome for people, in a bounded length."""
     return _clip(canonical(outcome.plain) if outcome.plain is not None else f"{outcome.status}: {outcome.detail}")

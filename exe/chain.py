@@ -228,7 +228,7 @@ def _with_cases(subject: str, program: Program, armed: str, chain: Chain, hands:
             found.rejections.append(item)
     signature = inputs.read_schema(program.parameters)
     trials = [
-        trial(signature, inputs.canonical_key(signature, call.arguments), call, _outcome(certified[call.call]))
+        trial(signature, inputs.canonical_key(signature, call.arguments), call, certify.stated(certified[call.call]))
         for call in generated.calls
         if call.call in certified
     ]
@@ -245,11 +245,6 @@ def _with_cases(subject: str, program: Program, armed: str, chain: Chain, hands:
         found.program = replace(program, static=metrics.static_metrics(program.source, program.entry))
         found.cpu_seconds = {case.id: clock.seconds[case.call] for case in found.cases if case.call in clock.seconds}
     return found
-
-
-def _outcome(case: Case) -> Outcome:
-    """A certified case as the validators see it."""
-    return Outcome(status="error" if "error" in case.expected else "value", plain=case.expected, typed=case.typed)
 
 
 def _unsprung(program: Program, armed: str, generated: inputs.Generated, execute: Execute) -> inputs.Generated:

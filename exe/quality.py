@@ -15,9 +15,9 @@ from statistics import mean, median
 from exe import codec
 from exe.inputs.mine import find_entry
 from exe.inputs.model import Spent
-from exe.inputs.model.journal import function_of, spent
-from exe.records import Case, Job, Outcome, Program, Rejection
-from exe.sandbox.branches import sites
+from exe.inputs.model.journal import spent
+from exe.records import Case, Job, Outcome, Rejection
+from exe.sandbox.branches import Site, sites
 from exe.taskset import COMPLETIONS, TaskSet
 
 Execute = Callable[[Iterable[Job]], Iterator[tuple[Outcome, ...]]]
@@ -90,7 +90,7 @@ def _tried(one: TaskSet) -> set[str]:
     """The functions that a set made inputs for, or tried to."""
     rejections = codec.read_jsonl(one.directory / "rejections.jsonl", Rejection)
     stopped = {found.subject for found in rejections if found.stage in TRIED and found.subject.count(":") == 2}
-    return stopped | {function_of(program) for program in one.programs.values()}
+    return stopped | {program.origin.function for program in one.programs.values()}
 
 
 def _shares(one: TaskSet, common: Sequence[str]) -> dict[str, dict[str, list[Case]]]:
@@ -99,7 +99,7 @@ def _shares(one: TaskSet, common: Sequence[str]) -> dict[str, dict[str, list[Cas
         name: {subject: [] for subject in common} for name in one.manifest.generator.split(",")
     }
     for case in one.cases:
-        subject = function_of(one.program(case))
+        subject = one.program(case).origin.function
         if case.generator in found and subject in found[case.generator]:
             found[case.generator][subject].append(case)
     return found
@@ -111,10 +111,11 @@ def _outcomes(cases: Mapping[str, Sequence[Case]]) -> set[tuple[str, str]]:
 
 def _branches(one: TaskSet, cases: Mapping[str, Sequence[Case]], execute: Execute) -> float | None:
     """The mean share of branches taken; a function whose cases there are none of counts zero."""
-    programs = {function_of(program): program for program in one.programs.values()}
+    programs = {program.origin.function: program for program in one.programs.values()}
     shares: dict[str, float] = defaultdict(float)
     for subject, program in programs.items():
-        own = _own(program)
+        places = own_places(program.source, program.entry)
+        own = {number for place in places if place.kind != "raise" for number in place.outcomes}
         if subject not in cases or not own:
             continue
         shares[subject] = 0.0
@@ -125,15 +126,10 @@ def _branches(one: TaskSet, cases: Mapping[str, Sequence[Case]], execute: Execut
     return mean(shares.values()) if shares else None
 
 
-def _own(program: Program) -> set[int]:
-    """The numbers of the branch outcomes in the entry's own body."""
-    node = find_entry(ast.parse(program.source).body, program.entry)
+def own_places(source: str, entry: str) -> tuple[Site, ...]:
+    """The branching places in the body of the entry."""
+    node = find_entry(ast.parse(source).body, entry)
     if node is None:
-        return set()
-    last = node.end_lineno or node.lineno
-    return {
-        number
-        for place in sites(program.source)
-        if node.body[0].lineno <= place.line <= last and place.kind != "raise"
-        for number in place.outcomes
-    }
+        return ()
+    first, last = node.body[0].lineno, node.end_lineno or node.lineno
+    return tuple(place for place in sites(source) if first <= place.line <= last)

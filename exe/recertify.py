@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from exe import taskset
-from exe.certify import SEEDS, Execute, agree, certify, shown
+from exe.certify import SEEDS, Execute, agree, certify, shown, stated
 from exe.errors import InputError, UsageError
 from exe.proof import Fault, prove
 from exe.records import Call, Case, Job, Manifest, Outcome, Program, Rejection
@@ -142,22 +142,18 @@ def _against(case: Case, judged: Case | Rejection, *, one_literal: bool) -> Reje
     if isinstance(judged, Rejection):
         return replace(judged, subject=case.id)
     with integer_digits():
-        stated, found = _stated(case), _stated(judged)
-        if agree(stated, found) or (one_literal and _same_literal(case, judged)):
+        ours, found = stated(case), stated(judged)
+        if agree(ours, found) or (one_literal and _same_literal(case, judged)):
             return None
-        detail = f"{shown(stated)} | {shown(found)}"
+        detail = f"{shown(ours)} | {shown(found)}"
     return Rejection(subject=case.id, stage="certify", reason=ANOTHER, detail=detail)
 
 
-def _same_literal(stated: Case, found: Case) -> bool:
+def _same_literal(case: Case, found: Case) -> bool:
     """What a suite writes down as a literal cannot say which parts of a value are one object."""
-    if "error" in stated.typed or "error" in found.typed:
+    if "error" in case.typed or "error" in found.typed:
         return False
-    return same_python(stated.typed["value"], decode(found.typed["value"]))
-
-
-def _stated(case: Case) -> Outcome:
-    return Outcome(status="error" if "error" in case.expected else "value", plain=case.expected, typed=case.typed)
+    return same_python(case.typed["value"], decode(found.typed["value"]))
 
 
 def _same_plain(first: Outcome, second: Outcome) -> bool:
@@ -174,11 +170,11 @@ def _elsewhere(program: Program, cases: Sequence[Case], box: Sandbox, same: Same
         doubtful = [
             at
             for at, (case, outcome) in enumerate(zip(cases, outcomes, strict=True))
-            if not same(_stated(case), outcome)
+            if not same(stated(case), outcome)
         ]
         if doubtful:
             (outcomes,) = box.execute([Job(source=program.source, calls=tuple(calls[at] for at in doubtful))])
             for at, outcome in zip(doubtful, outcomes, strict=True):
-                if not same(stated := _stated(cases[at]), outcome):
-                    told[at] = f"{shown(stated)} | {shown(outcome)}"
+                if not same(ours := stated(cases[at]), outcome):
+                    told[at] = f"{shown(ours)} | {shown(outcome)}"
     return box.python, told

@@ -123,6 +123,11 @@ class Origin:
     sha256: str | None = None
     released: str | None = None
 
+    @property
+    def function(self) -> str:
+        """The function as Rejections name it: "idna:idna.core:check_label"."""
+        return f"{self.package}:{self.module}:{self.qualname}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:

@@ -52,27 +52,22 @@ def command(
         click.echo(codec.dump_line(case).decode().rstrip() if as_json else _case(tasks.programs[case.program], case))
         return
     programs = [
-        program for program in tasks.programs.values() if subject == program.id or subject in function_name(program)
+        program for program in tasks.programs.values() if subject == program.id or subject in program.origin.function
     ]
     if not programs:
         raise UsageError(
             f"{subject}: no program or case of {tasks.directory} has this id or name; `exe show --set {set_name}` lists them"
         )
     if len(programs) > 1:
-        exact = [program for program in programs if function_name(program).endswith(f":{subject}")]
+        exact = [program for program in programs if program.origin.function.endswith(f":{subject}")]
         programs = exact if len(exact) == 1 else programs
     if as_json:
         click.echo(b"".join(codec.dump_line(program) for program in programs).decode().rstrip())
     elif len(programs) > 1:
-        click.echo("\n".join(f"{program.id}  {function_name(program)}" for program in programs))
+        click.echo("\n".join(f"{program.id}  {program.origin.function}" for program in programs))
     else:
         cases = [case for case in tasks.cases if case.program == programs[0].id]
         click.echo(_program(programs[0], cases, provenance=provenance))
-
-
-def function_name(program: Program) -> str:
-    """package:module:qualname."""
-    return f"{program.origin.package}:{program.origin.module}:{program.origin.qualname}"
 
 
 def _set(tasks: taskset.TaskSet) -> str:
@@ -85,7 +80,7 @@ def _set(tasks: taskset.TaskSet) -> str:
         "",
         "programs (cases):",
         *(
-            f"  {program.id}  {function_name(program)} ({per_program[program.id]})"
+            f"  {program.id}  {program.origin.function} ({per_program[program.id]})"
             for program in tasks.programs.values()
         ),
         "",
@@ -98,7 +93,7 @@ def _set(tasks: taskset.TaskSet) -> str:
 def _program(program: Program, cases: list[Case], *, provenance: bool) -> str:
     origin = program.origin
     lines = [
-        f"# {function_name(program)}  {origin.package} {origin.version}, {origin.license}, {origin.path}:{origin.line}",
+        f"# {program.origin.function}  {origin.package} {origin.version}, {origin.license}, {origin.path}:{origin.line}",
         f"# program {program.id}, entry {program.entry}",
         "",
         _with_places(program) if provenance else printable(program.source.rstrip()),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from exe.analysis.references import Program, Reference, read_program
+from exe.analysis.references import Reference, read_program
 from exe.analysis.text import SourceFault
 from exe.records import Rejection
 
@@ -64,7 +64,7 @@ def findings(source: str, entry: str, made: Sequence[str] = ()) -> tuple[Finding
     (a lock, a context variable) does not count. Annotations, isinstance and except only name things. Raises SourceFault
     where the source does not parse.
     """
-    return _findings(read_program(source), entry, tuple(name.partition(".")[0] for name in made))
+    return _findings(source, entry, tuple(name.partition(".")[0] for name in made))
 
 
 def mutated_globals(source: str, entry: str) -> tuple[str, ...]:
@@ -73,7 +73,9 @@ def mutated_globals(source: str, entry: str) -> tuple[str, ...]:
     return tuple(sorted({name for key in program.reach(entry) for name in program.pieces[key].rebinds}))
 
 
-def _findings(program: Program, entry: str, made: tuple[str, ...]) -> tuple[Finding, ...]:
+@lru_cache(maxsize=2)  # whether a program is pure, and where traps go into it, is asked one after the other
+def _findings(source: str, entry: str, made: tuple[str, ...]) -> tuple[Finding, ...]:
+    program = read_program(source)
     found: dict[tuple[str, str, int], Finding] = {}
     reached = program.reach(entry, *made)
     for key, asked in reached.items():

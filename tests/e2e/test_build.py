@@ -34,7 +34,7 @@ def test_every_function_is_a_program_or_a_rejection_with_its_reason(tidings: Pat
     reasons = {r.subject.rpartition(":")[2]: (r.stage, r.reason) for r in rejections}
     assert reasons["untyped"] == ("screen", "unannotated")
     assert reasons["stamp"] == ("screen", "time")
-    used = {f"{p.origin.package}:{p.origin.module}:{p.origin.qualname}" for p in tasks.programs.values()}
+    used = {p.origin.function for p in tasks.programs.values()}
     assert used.isdisjoint(r.subject for r in rejections if r.subject.count(":") == 2)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -81,8 +80,7 @@ class Journal:
 
     def __init__(self, path: Path, earlier: Mapping[str, Completion] | None = None) -> None:
         self._path = path
-        if path.exists():
-            _cut(path)
+        codec.drop_torn_line(path)
         self._known = {**(earlier or {}), **answers(path)}
 
     def keeping(self, model: str, ask: Ask) -> Ask:
@@ -93,10 +91,8 @@ class Journal:
             if key not in self._known:
                 completion = ask(question)
                 row = _row(key, model, question, completion)
-                with self._path.open("ab") as stream:
-                    stream.write(json.dumps(row).encode() + b"\n")
-                    stream.flush()
-                    os.fsync(stream.fileno())
+                with codec.open_append(self._path) as stream:
+                    codec.append_line(stream, row, sync=True)
                 self._known[key] = completion
             return self._known[key]
 
@@ -112,14 +108,6 @@ def answers(path: Path) -> dict[str, Completion]:
         except (KeyError, TypeError) as error:
             raise _foreign(where, error) from None
     return found
-
-
-def _cut(path: Path) -> None:
-    raw = path.read_bytes()
-    whole = raw.rfind(b"\n") + 1
-    if whole != len(raw):
-        with path.open("r+b") as stream:
-            stream.truncate(whole)
 
 
 def _foreign(where: str, error: Exception) -> InputError:
@@ -156,7 +144,7 @@ def _row(key: str, model: str, question: Question, completion: Completion) -> di
     return {
         "key": key,
         "model": model,
-        "function": function_of(question.program),
+        "function": question.program.origin.function,
         "program": question.program.id,
         "prompt": PROMPT_VERSION,
         "attempt": question.attempt,
@@ -165,11 +153,6 @@ def _row(key: str, model: str, question: Question, completion: Completion) -> di
         "messages": [codec.to_json(message) for message in question.messages],
         "completion": codec.to_json(completion),
     }
-
-
-def function_of(program: Program) -> str:
-    """The function that a program was made of, as Rejections name it: "idna:idna.core:check_label"."""
-    return f"{program.origin.package}:{program.origin.module}:{program.origin.qualname}"
 
 
 def _key(model: str, question: Question) -> str:
