@@ -9,6 +9,7 @@ from exe.records import Case, Json, Message
 from exe.taskset import TaskSet
 from runners import prices, prompt, results
 from runners.asking import RetryPolicy
+from runners.judge import identity as identity_of
 from runners.models.base import Model, Request
 from runners.results import Plan, Shard
 from runners.sampling import limited, selected
@@ -62,6 +63,7 @@ class Job:
     plan: Plan
     identity: dict[str, Json]
     tariff: prices.Tariff | None = None
+    judge: Model | None = None  # of exception messages
 
     def request(self, case: Case, sample: int) -> Request:
         """The first question of one attempt."""
@@ -96,7 +98,7 @@ class Job:
         return self.request(case, sample).sha256(self.model.settings)
 
 
-def prepare(model: Model, taskset: TaskSet, settings: RunSettings) -> Job:
+def prepare(model: Model, taskset: TaskSet, settings: RunSettings, judge: Model | None = None) -> Job:
     """Fill in the model's defaults, choose the cases and write down what identifies the run."""
     traits = model.traits
     can_hold = settings.style == "direct" and taskset.manifest.answer_format == "odata"
@@ -128,8 +130,11 @@ def prepare(model: Model, taskset: TaskSet, settings: RunSettings) -> Job:
     if unasked := {case.kind for case in cases} - set(prompt.KINDS):
         raise UsageError(f"no prompt for cases of kind {', '.join(sorted(unasked))}; choose with --kind output")
     tariff = prices.tariff(model.settings, filled.price)
-    if filled.max_cost is not None and tariff is None:
-        raise UsageError(f"--max-cost: nobody lists a price for {model.name}; state it with --price INPUT,OUTPUT")
+    if filled.max_cost is not None:
+        if tariff is None:
+            raise UsageError(f"--max-cost: nobody lists a price for {model.name}; state it with --price INPUT,OUTPUT")
+        if judge is not None and judge.traits.remote and prices.tariff(judge.settings) is None:
+            raise UsageError(f"--max-cost: nobody lists a price for the judge {judge.name}")
     asked = {name: value for name, value in asdict(filled).items() if name not in _NO_PART}
     if filled.system is None:
         del asked["system"]  # so that the run is the one it was before there were system prompts
@@ -145,7 +150,7 @@ def prepare(model: Model, taskset: TaskSet, settings: RunSettings) -> Job:
             "rule": taskset.manifest.rule,
             "python": taskset.manifest.python,
         },
-        "judge": None,
+        "judge": identity_of(judge),
         "planned": {"cases": len(cases), "samples": filled.samples, "of": len(taskset.cases)},
     }
     if filled.shard is not None:
@@ -154,4 +159,4 @@ def prepare(model: Model, taskset: TaskSet, settings: RunSettings) -> Job:
         if not cases:
             raise UsageError(f"--shard {filled.shard}: there are fewer cases than shards")
     plan = Plan(cases=cases, samples=filled.samples)
-    return Job(model=model, taskset=taskset, settings=filled, plan=plan, identity=identity, tariff=tariff)
+    return Job(model=model, taskset=taskset, settings=filled, plan=plan, identity=identity, tariff=tariff, judge=judge)

@@ -10,9 +10,11 @@ from dataclasses import dataclass, replace
 
 from exe.errors import IncompleteError, ModelUnavailable, RequestError, TransientError
 from exe.records import Answer, Attempt, Case, Completion, Message
-from runners import attempts, prompt
+from runners import attempts, prices, prompt
 from runners.asking import Asker, Limiter, Stopped
 from runners.job import Job
+from runners.judge import FILE as JUDGEMENTS
+from runners.judge import Judge, JudgeFailed, rulings
 from runners.models.base import Request, Unreachable, clean
 from runners.results import AttemptLog
 
@@ -46,6 +48,7 @@ class Tally:
         self.verdicts: Counter[str] = Counter()
         self.tokens: Counter[str] = Counter()
         self.cost: float | None = None
+        self.rulings: set[str] = set()  # of the judge: each is paid once
         self.unpriced = 0  # completions whose cost nobody knows
         self.streak = 0  # attempts in a row that failed on the way to the model
         self.successes = 0
@@ -63,6 +66,13 @@ class Tally:
                     self.cost = (self.cost or 0.0) + completion.cost_usd
                 else:
                     self.unpriced += 1
+        if attempt.judge is not None and attempt.judge["of"] not in self.rulings:
+            self.rulings.add(attempt.judge["of"])
+            self.tokens.update({name: count for name, count in attempt.judge["usage"].items() if count})
+            if attempt.judge["cost_usd"] is not None:
+                self.cost = (self.cost or 0.0) + attempt.judge["cost_usd"]
+            else:
+                self.unpriced += 1
 
     def over(self, max_cost: float | None, max_total_tokens: int | None) -> str:
         """Why no further question may be asked under these caps, in words; empty while one may."""
@@ -101,6 +111,7 @@ class Loop:
         self._limiter = Limiter(job.settings.concurrency)
         self._stopping = asyncio.Event()
         self._asker = Asker(job.model, self._limiter, job.settings.policy, self._stopping, self._retried)
+        self._judge = self._open_judge()
         self._todo = log.missing()
         self._tasks: list[asyncio.Task[None]] = []
         self.interrupted = False
@@ -136,6 +147,20 @@ class Loop:
                 task.cancel()
             await asyncio.gather(*self._tasks, stopped, return_exceptions=True)
 
+    def _open_judge(self) -> Judge | None:
+        """The judge, asked under a limit of its own."""
+        job = self._job
+        if job.judge is None:
+            return None
+        path = (
+            self._log.path.parents[2] / JUDGEMENTS
+        )  # beside the models of this set: a ruling is worth as much for the next
+        asker = Asker(job.judge, Limiter(self._limiter.maximum), job.settings.policy, self._stopping, self._retried)
+        temperature = None if job.settings.temperature is None else 0.0
+        known = rulings(path, job.judge)
+        tariff = prices.tariff(job.judge.settings)
+        return Judge(model=job.judge, asker=asker, path=path, tariff=tariff, temperature=temperature, known=known)
+
     async def _work(self) -> None:
         for position in self._todo:
             self.capped = self.capped or self._tally.over(
@@ -143,9 +168,8 @@ class Loop:
             )
             if self.capped:
                 return  # what the other workers have in flight is paid for: they finish it
-            case, sample = self._job.plan.at(position)
             try:
-                attempt = await self._attempt(case, sample)
+                attempt = await self._attempt(position)
             except Stopped:
                 return
             self._log.append(attempt)
@@ -155,24 +179,41 @@ class Loop:
                 return
             await asyncio.sleep(0)  # models that answer without waiting must not keep signals from being heard
 
-    async def _attempt(self, case: Case, sample: int) -> Attempt:
+    async def _attempt(self, position: int) -> Attempt:
         """One attempt with its verdict. Raises what ends the run."""
+        case, sample = self._job.plan.at(position)
         request = self._job.request(case, sample)
         sha256 = request.sha256(self._job.model.settings)
         successes = self._tally.successes
         manifest = self._job.taskset.manifest
         try:
-            completion = await self._ask(request)
-            attempt, answer = attempts.judged(case, sample, sha256, (completion, None), manifest)
-            if attempt.verdict == "unparseable" and self._job.settings.repair:
-                repair = await self._ask(repair_request(request, completion, answer))
-                attempt, _ = attempts.judged(case, sample, sha256, (completion, repair), manifest)
+            if (kept := self._log.answered(position)) is None:
+                attempt, answer = await self._answered(request, case, sha256)
+            else:
+                attempt, answer = attempts.judged(case, sample, sha256, kept, manifest)
         except (TransientError, RequestError) as error:
             self._failed(error, successes)
             return attempts.failed(case, sample, sha256, error)
+        messages = attempts.undecided(attempt, answer, case, manifest)
+        if self._judge is not None and messages is not None:
+            try:
+                attempt = attempts.ruled(attempt, await self._judge.rule(messages))
+            except JudgeFailed as error:
+                self._failed(error, successes)
+                return attempts.unjudged(attempt, error)
         self._tally.streak = 0
         self._tally.successes += 1
         return attempt
+
+    async def _answered(self, request: Request, case: Case, sha256: str) -> tuple[Attempt, Answer]:
+        """What the model says, and says once more where nobody can read it."""
+        completion = await self._ask(request)
+        manifest = self._job.taskset.manifest
+        attempt, answer = attempts.judged(case, request.sample, sha256, (completion, None), manifest)
+        if attempt.verdict == "unparseable" and self._job.settings.repair:
+            repair = await self._ask(repair_request(request, completion, answer))
+            return attempts.judged(case, request.sample, sha256, (completion, repair), manifest)
+        return attempt, answer
 
     async def _ask(self, request: Request) -> Completion:
         """One question with what its answer cost."""
@@ -182,7 +223,7 @@ class Loop:
 
     def _failed(self, error: TransientError | RequestError, successes_before: int) -> None:
         """Decide whether this failure ends the run: a dead server, or too many failures in a row."""
-        if not self._job.model.traits.remote:
+        if not self._job.model.traits.remote and not isinstance(error, JudgeFailed):
             return
         quiet = self._tally.successes == successes_before
         if isinstance(error, Unreachable) and quiet:

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from exe import codec, values
 from exe.errors import InputError, StorageError
-from exe.records import Attempt, Case, Json
+from exe.records import Attempt, Case, Completion, Json
+from runners.attempts import is_unjudged
 
 RUN, ATTEMPTS, SCORE, TIMING, LOCK = "run.json", "attempts.jsonl", "score.json", "timing.json", ".lock"
 FORMAT = 1
@@ -80,6 +81,7 @@ class AttemptLog:
         self._index = {case.id: number for number, case in enumerate(plan.cases)}
         self._offsets = array("q", [-1]) * len(plan)
         self._finished = bytearray(len(plan))
+        self._answered: set[int] = set()  # failed for want of their judge alone
         self._lines = 0
         self._file = codec.open_append(path)
         self._synced = time.monotonic()
@@ -100,9 +102,21 @@ class AttemptLog:
                 offset += len(line)
                 fresh = attempt.request_sha256 == request_sha256(*self._plan.at(position))
                 usable = fresh and attempt.verdict != "failed"
+                self._answered.discard(position)
+                if fresh and is_unjudged(attempt):
+                    self._answered.add(position)
                 self._finished[position] = usable
                 if usable:
                     yield attempt
+
+    def answered(self, position: int) -> tuple[Completion, Completion | None] | None:
+        """The completions of a missing attempt that only its judge has failed; None where the model is to be asked."""
+        if position not in self._answered:
+            return None
+        with self.path.open("rb") as file:
+            file.seek(self._offsets[position])
+            attempt = parse_attempt(file.readline(), str(self.path))
+        return None if attempt.completion is None else (attempt.completion, attempt.repair)
 
     def missing(self) -> Iterator[int]:
         """Positions still to be asked, in order; lazily, so that nothing is held."""

@@ -46,8 +46,9 @@ def run(
     out_dir: Path,
     progress: Callable[[Progress], None] = lambda _now: None,
     ahead: Callable[[Estimate], None] = lambda _estimate: None,
+    judge: Model | None = None,
 ) -> RunSummary:
-    """Measure `model` on `taskset` below `out_dir`, resuming what is there; closes the model.
+    """Measure `model` on `taskset` below `out_dir`, resuming what is there; closes the model and the judge of messages.
 
     `ahead` is told once what is left to ask, before the first question.
 
@@ -56,7 +57,7 @@ def run(
     KeyboardInterrupt (after SIGINT or SIGTERM; what was in flight got up to 10 s). In each case every finished attempt
     is on disk and the same call resumes.
     """
-    job = prepare(model, taskset, settings)
+    job = prepare(model, taskset, settings, judge)
     folder = run_folder(out_dir, job)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -137,6 +138,8 @@ async def _session(
         finally:
             _record_time(folder, tally)
             log.close()
+            if job.judge is not None:
+                await job.judge.aclose()
     return tally
 
 

@@ -36,7 +36,10 @@ def score_run(folder: Path, taskset: TaskSet, ks: Sequence[int] = (1,)) -> Score
     except InputError as error:
         path = str(folder / results.ATTEMPTS)
         raise error if path in str(error) else InputError(f"{path}: {error}; mend or remove the line") from None
-    results.write_object(folder / results.SCORE, {"format": FORMAT, **asdict(found), "spent": spent.json()})
+    judge = described.get("judge")
+    results.write_object(
+        folder / results.SCORE, {"format": FORMAT, **asdict(found), "judge": judge, "spent": spent.json()}
+    )
     return found
 
 
@@ -93,6 +96,7 @@ class _Spent:
         self._cost: float | None = None
         self._retries = self._repairs = 0
         self._unpriced = False
+        self._rulings: dict[str, dict[str, Json]] = {}
 
     def counting(self, attempts: Iterator[Attempt]) -> Iterator[Attempt]:
         for attempt in attempts:
@@ -114,6 +118,8 @@ class _Spent:
                     self._unpriced = True
                 else:
                     self._cost = (self._cost or 0.0) + completion.cost_usd
+            if attempt.judge is not None:
+                self._rulings[attempt.judge["of"]] = {**attempt.judge["usage"], "cost_usd": attempt.judge["cost_usd"]}
             yield attempt
 
     def json(self) -> dict[str, Json]:
@@ -123,4 +129,15 @@ class _Spent:
             "cost_usd": None if self._unpriced else self._cost,
             "retries": self._retries,
             "repairs": self._repairs,
+            "judge": self._judge(),
         }
+
+    def _judge(self) -> dict[str, Json] | None:
+        """What the rulings took on which the verdicts rest, each once; None where there are none."""
+        if not self._rulings:
+            return None
+        total: dict[str, Json] = {"rulings": len(self._rulings)}
+        for name in ("input", "output", "cost_usd"):
+            parts = [ruling.get(name) for ruling in self._rulings.values()]
+            total[name] = None if None in parts else sum(part or 0 for part in parts)
+        return total

@@ -37,11 +37,13 @@ FIRST_TOKENS = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Where:
-    """Where a run reads, writes and reports; nothing that changes its result."""
+    """Where a run reads, writes and reports, and who judges it. `timeout` is in seconds a request."""
 
     tasks: Path
     results: Path
     quiet: bool
+    timeout: float = 600.0
+    judge: str | None = None
 
 
 def _temperature(_context: click.Context, _option: click.Parameter, value: str) -> float | None:
@@ -128,6 +130,9 @@ def _shard(_context: click.Context, _option: click.Parameter, value: str | None)
 )
 @options.price_option
 @click.option(
+    "--judge", "judge", default=None, metavar="MODEL", help="Decides on messages of exceptions that differ in words."
+)
+@click.option(
     "--shard",
     default=None,
     metavar="I/N",
@@ -149,6 +154,7 @@ def command(
     max_source: int | None,
     kinds: str,
     concurrency: int | None,
+    judge: str | None,
     timeout: float,
     dry_run: bool,
     out: str,
@@ -171,12 +177,14 @@ def command(
     Without a MODEL it is the embedded model, on a seeded sample of the short programs, beside the echo baseline. The default set is
     built first where it is not there yet. The same command resumes a run that was stopped.
     """
-    for spec in models:
+    for spec in (*models, *([judge] if judge else ())):
         check_form(spec)
+    if judge and judge.partition(":")[0] in ("oracle", "baseline", "replay"):
+        raise UsageError(f"--judge {judge}: it answers cases; it cannot judge messages")
     first_time = not models
     if not out.strip():
         raise UsageError("--out: names no folder")
-    where = Where(tasks=options.set_folder(set_name), results=Path(out), quiet=quiet)
+    where = Where(tasks=options.set_folder(set_name), results=Path(out), quiet=quiet, timeout=timeout, judge=judge)
     if first_time:
         limit = FIRST_LIMIT if limit is None else limit
         max_source = FIRST_SOURCE if max_source is None else max_source
@@ -197,8 +205,8 @@ def command(
     tasks = taskset.read_set(where.tasks)
     specs = tuple(dict.fromkeys(models)) or (EMBEDDED, "baseline:echo")
     if dry_run:
-        return _dry_run(specs, tasks, settings, where, timeout, as_json=as_json)
-    ended = {spec: _measure(spec, tasks, settings, where, timeout) for spec in specs}
+        return _dry_run(specs, tasks, settings, where, as_json=as_json)
+    ended = {spec: _measure(spec, tasks, settings, where) for spec in specs}
     if as_json:
         for spec, found in ended.items():
             row = {"model": spec, "run": str(found.folder), "seconds": found.seconds, **asdict(found.score)}
@@ -240,18 +248,19 @@ def whole_numbers(text: str) -> tuple[int, ...]:
     return found
 
 
-def _dry_run(
-    specs: tuple[str, ...], tasks: TaskSet, settings: RunSettings, where: Where, timeout: float, *, as_json: bool
-) -> int:
+def _dry_run(specs: tuple[str, ...], tasks: TaskSet, settings: RunSettings, where: Where, *, as_json: bool) -> int:
     """What each model would be asked; nothing is asked or written."""
     for spec in specs:
-        model = _open(spec, tasks, timeout, lambda _text: None)
+        model = _open(spec, tasks, where.timeout, lambda _text: None)
+        judge = _open(where.judge, tasks, where.timeout, lambda _text: None) if where.judge else None
         try:
-            job = prepare(model, tasks, settings)
+            job = prepare(model, tasks, settings, judge)
             folder = run_folder(where.results, job)
             found = estimate(job, len(job.plan) - results.count_finished(folder / results.ATTEMPTS))
         finally:
-            asyncio.run(model.aclose())
+            for opened in (model, judge):
+                if opened is not None:
+                    asyncio.run(opened.aclose())
         click.echo(
             json.dumps({"model": spec, "run": str(folder), **asdict(found)})
             if as_json
@@ -280,14 +289,15 @@ def _open(spec: str, tasks: TaskSet, timeout: float, notify: Callable[[str], Non
     )
 
 
-def _measure(spec: str, tasks: TaskSet, settings: RunSettings, where: Where, timeout: float) -> RunSummary:
+def _measure(spec: str, tasks: TaskSet, settings: RunSettings, where: Where) -> RunSummary:
     """One model: opens it, says what is ahead, runs it behind a bar, closes it."""
 
     def say(text: str) -> None:
         if not where.quiet:
             click.echo(text, err=True)
 
-    model = _open(spec, tasks, timeout, say)
+    model = _open(spec, tasks, where.timeout, say)
+    judge = _open(where.judge, tasks, where.timeout, say) if where.judge else None
     remote = model.traits.remote
     with ExitStack() as stack:
         bar: Bar | None = None
@@ -307,7 +317,7 @@ def _measure(spec: str, tasks: TaskSet, settings: RunSettings, where: Where, tim
                 bar.advance(now.done - done)
             done = now.done
 
-        return run(model, tasks, settings, where.results, report, ahead)
+        return run(model, tasks, settings, where.results, report, ahead, judge)
 
 
 def _note(now: Progress) -> str:

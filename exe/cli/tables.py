@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from exe.taskset import TaskSet
+from runners import results
 from runners.intervals import Estimate
 from runners.job import RunSettings
 from runners.report.leaderboard import leaderboard, render
@@ -27,8 +28,18 @@ def scores(runs: Sequence[tuple[Path, Score]], tasks: TaskSet, settings: RunSett
             if k != "1":
                 lines.append(f"pass@{k}: {percent(found)} ({folder.parent.name})")
     lines.append(_asked(runs[0][1], tasks, settings))
+    if any(score.type_only is not None for _, score in runs):
+        judges = {_judge(folder) for folder, _ in runs}
+        lines.append(f"messages of exceptions: {'; '.join(sorted(judges))}")
     lines += [f"results: {folder}" for folder, _ in runs]
     return "\n".join(lines)
+
+
+def _judge(folder: Path) -> str:
+    judge = results.read_run(folder).get("judge")
+    return (
+        "compared by rule, no judge" if judge is None else f"judged by {judge['name']} where the rules see a difference"
+    )
 
 
 def _asked(score: Score, tasks: TaskSet, settings: RunSettings | None) -> str:
