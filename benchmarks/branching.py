@@ -7,7 +7,7 @@ import os
 import time
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -96,9 +96,7 @@ class Watched:
         self.subject, self.sandbox = subject, sandbox
 
     def __call__(self, jobs: Iterable[Job]) -> Iterator[Any]:
-        yield from self.sandbox.execute(
-            Job(source=self.subject.armed, calls=job.calls, batch=job.batch, cover=job.cover) for job in jobs
-        )
+        yield from self.sandbox.execute(replace(job, source=self.subject.armed) for job in jobs)
 
     def taken(self, calls: Sequence[str]) -> tuple[set[int], list[Any]]:
         """The branches that any of these calls takes, each in a process of its own, and the outcomes."""
@@ -115,7 +113,11 @@ def cpu() -> float:
 
 
 def _below(pid: int) -> Iterator[int]:
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").glob("*/children"))
+    except OSError:  # it ended meanwhile
+        return
+    for task in tasks:
         try:
             children = task.read_text().split()
         except OSError:

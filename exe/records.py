@@ -179,6 +179,8 @@ class Job:
     cover: bool = (
         False  # also tell which branches each call takes, by probes in the program: fit to guide and to measure
     )
+    steps: int = 0  # with `cover`: probes that a call may come to before it is ended as a `timeout`; 0 is no bound
+    cpu_seconds: float | None = None  # a limit of CPU time a call below the sandbox's own
 
 
 OutcomeStatus = Literal[

@@ -7,11 +7,10 @@ runs made (`aim`), of inputs that brought something new before (a branch, an exc
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from exe.analysis.text import SourceFault
 from exe.errors import InputError
@@ -30,7 +29,12 @@ LONGEST = 4_000  # characters of a call: nobody reads a longer one
 FURTHER = ("branch", "error", "shape")  # features that are more than another path
 ENDING = ("impure", "memory", "crashed", "overflow", "timeout")  # outcomes after which a program is loaded anew
 LOOK = 18  # first inputs: where all of them end so, all others are taken to
-SLOW = 3  # inputs that took too long, after which there are no further pools
+SLOW = 3  # first inputs: where all of them take too long, all others are taken to
+SLOWEST = 8  # inputs that took too long, after which there are no further ones
+STEPS = (
+    400_000  # branches that an input may come to while it only guides: a count, so that the same seed gives the same
+)
+SECONDS = 1.0  # of CPU time that it may take; stands behind the count, for what takes long without branching
 KEPT = 60  # inputs that brought something new, from which others are made
 
 Execute = Callable[[Iterable[Job]], Iterator[tuple[Outcome, ...]]]
@@ -62,7 +66,7 @@ def explore(program: Program, *, seed: int, sizes: Iterable[int], execute: Execu
     fruitful: list[dict[str, Json]] = []
     targets = examples
     tried: set[Pair] = set()
-    slow = 0
+    ran = slow = 0
     hopeless = False
     for index, size in enumerate(sizes):
         bases = [*examples[:10], *fruitful[-KEPT:]]
@@ -70,13 +74,14 @@ def explore(program: Program, *, seed: int, sizes: Iterable[int], execute: Execu
         calls |= draw(program, signature, hints, seed=_mix(seed, program.id, index), size=size, examples=bases)
         fresh = [(key, call) for key, call in calls.items() if key not in known][:size]
         known.update(key for key, _ in fresh)
-        trials = []
-        for first, last in itertools.pairwise(_cuts(len(fresh), started=index > 0)):
-            trials += run(program, signature, fresh[first:last], execute)
-            slow += sum(_status(one) == "timeout" for one in trials[first:])
-            hopeless = slow >= SLOW or (not index and last >= LOOK and all(_status(one) in ENDING for one in trials))
-            if hopeless:
-                break
+        trials: list[Trial] = []
+        while len(trials) < len(fresh) and not hopeless:
+            at = len(trials)
+            trials += run(program, signature, fresh[at:][: _step(ran + at, slow)], execute)
+            slow += sum(_status(one) == "timeout" for one in trials[at:])
+            ended = not index and len(trials) >= LOOK and all(_status(one) in ENDING for one in trials)
+            hopeless = slow >= SLOWEST or slow == len(trials) + ran or ended
+        ran += len(trials)
         found = novel(trials, seen)
         fruitful += [one.arguments for one in found]
         targets = _targets(trials, found, tried)
@@ -88,9 +93,9 @@ def explore(program: Program, *, seed: int, sizes: Iterable[int], execute: Execu
             return
 
 
-def _cuts(count: int, *, started: bool) -> list[int]:
-    """Where a pool is cut into runs: looked at early at first, so that a program that never ends, or always in the same way, costs little."""
-    return sorted({0, count} if started else {0, min(SLOW, count), min(LOOK, count), count})
+def _step(ran: int, slow: int) -> int:
+    """How many inputs to run before the next look: more and more, but few while many of them take too long."""
+    return max(SLOWEST - slow, ran // (2 * slow)) if slow else ran + SLOW
 
 
 def _status(one: Trial) -> str:
@@ -171,5 +176,6 @@ def run(
     if not calls:
         return []
     texts = tuple(call.call for _, call in calls)
-    (outcomes,) = execute([Job(source=program.source, calls=texts, batch=not alone, cover=True)])
+    job = Job(source=program.source, calls=texts, cover=True)
+    (outcomes,) = execute([job if alone else replace(job, batch=True, steps=STEPS, cpu_seconds=SECONDS)])
     return [trial(signature, key, call, outcome) for (key, call), outcome in zip(calls, outcomes, strict=True)]

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import ast
 import itertools
+import sys
+from collections.abc import Callable
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -44,15 +46,19 @@ class Site(NamedTuple):
 
 
 class Seen:
-    """The numbers of the outcomes that happened."""
+    """The numbers of the outcomes that happened; `spent` is called at the one behind `steps`, 0 for no bound."""
 
-    def __init__(self) -> None:
+    def __init__(self, steps: int = 0, spent: Callable[[], object] = object) -> None:
+        self._most = steps or sys.maxsize
+        self._steps = 0
+        self._spent = spent
         self.numbers: set[int] = set()
         self.pairs: dict[Pair, None] = {}
         self._left: dict[int, Any] = {}
 
     def clear(self) -> None:
         """Forget everything, before the next call."""
+        self._steps = 0
         self.numbers.clear()
         self.pairs.clear()
         self._left.clear()
@@ -77,6 +83,7 @@ class Seen:
 
     def test(self, first: int, value: Any) -> bool:
         """Note on which side a test comes out; its truth is asked once, as without a probe."""
+        self._step()
         if value:
             self.numbers.add(first)
             return True
@@ -85,7 +92,13 @@ class Seen:
 
     def mark(self, number: int) -> None:
         """Note that a place is come to."""
+        self._step()
         self.numbers.add(number)
+
+    def _step(self) -> None:
+        self._steps += 1
+        if self._steps > self._most:
+            self._spent()
 
     def names(self) -> dict[str, Any]:
         """What an instrumented program needs in its namespace."""

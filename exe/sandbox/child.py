@@ -22,6 +22,7 @@ from exe.values import dumps as _dumps
 MODULE = "program"  # the neutral name under which a program is registered
 SOURCE_NAME = "<program>"
 DETAIL_LENGTH = 300
+_TOO_LONG = "more branches than the limit"
 
 CODE, RESULT, OUTCOME, TRACE = b"C", b"R", b"V", b"T"  # V: value or error, worth tracing; R: any other status
 
@@ -122,7 +123,7 @@ def run(task: Task, reporter: Reporter, tripwire: Tripwire, depth: recursion.Dep
             reporter.send(TRACE, dumps(tracing.measure(code, instrumented, call, depth.limit)))
             _exit(0)
         cover, under = task.job.cover, task.job.witness
-        seen = branches.Seen() if cover else None
+        seen = branches.Seen(task.job.steps, lambda: reporter.finish(failure("timeout", _TOO_LONG))) if cover else None
         names = {} if seen is None else seen.names()
         if under:
             text = "\n".join([source, *(call for call, _ in asked)])

@@ -92,7 +92,9 @@ class Forker:
             if pass_on is not None:
                 pass_on(heard.outcomes, heard.cpu)
         else:
-            heard = self._hear(pid, read, supervise.Stream(nonce, calls), data, began, pass_on)
+            heard = self._hear(
+                pid, read, supervise.Stream(nonce, calls), data, self._allowance(pid, began, task), pass_on
+            )
         _close(read)
         if not self._filtered:
             supervise.sweep(pid)
@@ -114,15 +116,27 @@ class Forker:
         _dup2(new, 1)
         _close(new)
 
+    def _allowance(self, pid: int, began: float, task: child.Task) -> supervise.Allowance:
+        """The time of each of its calls: the limits, or that part of both which a job asks for."""
+        wall, cpu = self._limits["wall_seconds"], self._limits["cpu_seconds"]
+        part = min(task.job.cpu / cpu, 1.0) if task.job.cpu else 1.0
+        return supervise.Allowance(pid, began, wall * part, cpu * part)
+
     def _hear(
-        self, pid: int, read: int, stream: supervise.Stream, data: bytes, began: float, pass_on: PassOn | None
+        self,
+        pid: int,
+        read: int,
+        stream: supervise.Stream,
+        data: bytes,
+        allowance: supervise.Allowance,
+        pass_on: PassOn | None,
     ) -> Heard:
         """Whatever a child writes and however it ends. `data` is what has been read already, to the end or nothing."""
         stream.feed(data)
         verdict = None
         passed = 0
         if not (stream.complete and data):
-            verdict, passed = self._follow(pid, read, stream, began, pass_on)
+            verdict, passed = self._follow(pid, read, stream, allowance, pass_on)
         status, cpu, lingered = supervise.reap(pid, kill=verdict is not None, reported=stream.complete)
         if pass_on is not None and len(stream.outcomes) > passed:
             pass_on(stream.outcomes[passed:], cpu / (len(stream.outcomes) - passed))
@@ -138,11 +152,10 @@ class Forker:
         return Heard(stream.outcomes, stream.code, child.failure(*verdict), cpu)
 
     def _follow(
-        self, pid: int, read: int, stream: supervise.Stream, began: float, pass_on: PassOn | None
+        self, pid: int, read: int, stream: supervise.Stream, allowance: supervise.Allowance, pass_on: PassOn | None
     ) -> tuple[tuple[str, str] | None, int]:
         """Read with an eye on the clock and on every frame: why the child must be killed, outcomes passed on so far."""
         limits = self._limits
-        allowance = supervise.Allowance(pid, began, limits["wall_seconds"], limits["cpu_seconds"])
         ceiling = limits["reply_bytes"] + 3 * limits["request_bytes"]  # an outcome and a compiled program
         passed = 0
         while not stream.complete and not stream.forged:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import marshal
 import os
@@ -13,7 +14,7 @@ HEADER = struct.Struct(">I")
 READ_SIZE = 1 << 16  # below what the C library takes from the kernel and gives back each time
 
 
-_JOB = struct.Struct(">II???I")
+_JOB = struct.Struct(">II???IId16s")
 _MARSHAL = 4  # a format that every supported Python reads
 
 
@@ -49,6 +50,8 @@ class Kind(NamedTuple):
     batch: bool = False
     cover: bool = False
     witness: int = 0
+    steps: int = 0
+    cpu: float = 0.0
 
 
 class JobFrame(NamedTuple):
@@ -60,6 +63,9 @@ class JobFrame(NamedTuple):
     batch: bool
     cover: bool  # tell with each outcome which branches were taken (see `branches.py`)
     witness: int  # the number of the conditions to run under (see `witness.py`), 0 for the ordinary ones
+    steps: int  # probes that a call may come to, 0 for no bound
+    cpu: float  # seconds a call, 0 for no other limit than the sandbox's
+    source: bytes  # a hash of it: jobs with the same one are of the same program
     payload: bytes
 
     def contents(self) -> tuple[str, Sequence[tuple[str, str | None]]]:
@@ -70,13 +76,14 @@ class JobFrame(NamedTuple):
 
 def dump_job(number: int, source: str, calls: Sequence[tuple[str, str | None]], kind: Kind) -> bytes:
     """A request's payload: numbers and flags, then what only the children read, as they read it fastest."""
-    return _JOB.pack(number, len(calls), *kind) + marshal.dumps((source, tuple(calls)), _MARSHAL)
+    digest = hashlib.blake2b(source.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    return _JOB.pack(number, len(calls), *kind, digest) + marshal.dumps((source, tuple(calls)), _MARSHAL)
 
 
 def load_job(payload: bytes) -> JobFrame:
     """The request in a frame's payload, its contents unread."""
-    number, calls, trace, batch, cover, witness = _JOB.unpack_from(payload)
-    return JobFrame(number, calls, trace, batch, cover, witness, payload)
+    number, calls, trace, batch, cover, witness, steps, cpu, source = _JOB.unpack_from(payload)
+    return JobFrame(number, calls, trace, batch, cover, witness, steps, cpu, source, payload)
 
 
 def parse_int(text: str, chunk: int = 4000) -> int:

@@ -247,7 +247,14 @@ class Sandbox:
         """Queue the unanswered calls of a job on a worker."""
         job = work.job
         asked = [(call, _parts(call)) for call in job.calls[len(work.done) :]]
-        kind = frames.Kind(trace=job.trace, batch=job.batch, cover=job.cover, witness=job.witness)
+        kind = frames.Kind(
+            trace=job.trace,
+            batch=job.batch,
+            cover=job.cover,
+            witness=job.witness,
+            steps=job.steps,
+            cpu=job.cpu_seconds or 0.0,
+        )
         request = frames.dump_job(work.number, job.source, asked, kind)
         if not worker.work:
             worker.base = len(work.done)

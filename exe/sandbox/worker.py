@@ -11,8 +11,8 @@ zygote → host, first: one JSON object
      "preload": "" or what the preload raised}
     `holes` names the attacks that went through; it is empty unless `attack` was asked for, or a wall is missing.
 host → zygote, then: one frame a job, which `frames.dump_job` writes
-    id (four bytes), number of calls (four bytes), trace, batch, cover (a byte each), witness
-    (four bytes), and, marshalled, for the children
+    id (four bytes), number of calls (four bytes), trace, batch, cover (a byte each), witness, steps
+    (four bytes each), CPU seconds (a double), a hash of the source (16 bytes), and, marshalled, for the children
     (source, ((call, its parts (see calls.py) or None), …))
 zygote → host: one frame for each call, in order, of three lines
     {"id": int, "call": int, "cpu": seconds, "forged": bool}     written by the zygote
@@ -102,6 +102,10 @@ class Zygote:
         self.tripwire = modules["tripwire"].Tripwire()
         self.limits: dict[str, Any] = {}
         self.forker: Any = None
+        self.probed: tuple[bytes, bytes | None] = (
+            b"",
+            None,
+        )  # of the latest batch with probes: its source, the compiled program
 
     def start(self) -> None:
         """Read the hello frame, raise the walls, warm up, say ready."""
@@ -180,8 +184,13 @@ class Zygote:
             self._send(self._reply(job, at, payload, heard.cpu, trace))
 
     def work_in_batches(self, job: Any) -> None:
-        """Answer every call of a job, in order, as many as can be from one process."""
+        """Answer every call of a job, in order, as many as can be from one process.
+
+        Jobs that guide the choice of inputs come one after another for the same program, which is compiled once for all.
+        A child sends it before any of it runs, so that no program has a word in what another one is.
+        """
         at = 0
+        code = self.probed[1] if job.cover and job.source == self.probed[0] else None
 
         def pass_on(outcomes: list[Any], cpu: float) -> None:
             nonlocal at
@@ -190,8 +199,12 @@ class Zygote:
             at += len(outcomes)
 
         while at < job.calls:
-            task = self.child.Task(job, at, job.calls, None, False, False, None, self.limits["result_bytes"])
+            asked = job.cover and code is None
+            task = self.child.Task(job, at, job.calls, code, asked, False, None, self.limits["result_bytes"])
             heard = self.forker.fork(task, pass_on)
+            if asked and heard.code is not None:
+                code = heard.code
+                self.probed = job.source, code
             if heard.failure is None or (heard.outcomes and heard.failure.status in _INHERITED):
                 continue
             pass_on([(b"R", heard.failure)], heard.cpu)

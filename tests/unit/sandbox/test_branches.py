@@ -97,6 +97,39 @@ def test_truth_is_asked_once(box: Sandbox) -> None:
     assert outcome.plain == {"value": 3}
 
 
+ENDLESS = """
+def spin(n):
+    while n:
+        try:
+            n += 1
+        except BaseException:
+            pass
+    return n
+def add(n):
+    return sum(range(n))
+"""
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_a_call_may_come_to_so_many_branches(box: Sandbox, batch: bool) -> None:
+    calls = ("spin(0)", "spin(1)", "spin(-5)", "add(10**12)", "spin(0)")
+    job = Job(source=ENDLESS, calls=calls, cover=True, batch=batch, steps=1000, cpu_seconds=0.25)
+    outcomes = next(iter(box.execute([job])))
+    assert [one.status for one in outcomes] == ["value", "timeout", "value", "timeout", "value"]
+    assert [outcomes[at].detail for at in (1, 3)] == ["more branches than the limit", "more CPU time than the limit"]
+
+
+def test_programs_that_follow_each_other_are_not_taken_for_one_another() -> None:
+    jobs = [
+        Job(source=f"def f(n):\n    return {name} if n else 0\n", calls=(call,), cover=True, batch=True)
+        for name in (1, 2, 1)
+        for call in ("f(1)", "f(0)", "f(1)")
+    ]
+    with Sandbox(workers=1) as one:
+        found = [(outcome.plain or {})["value"] for (outcome,) in one.execute(jobs)]
+    assert found == [1, 0, 1, 2, 0, 2, 1, 0, 1]
+
+
 def test_metrics_and_branches_do_not_mix(box: Sandbox) -> None:
     with pytest.raises(ValueError, match="probes"):
         next(iter(box.execute([Job(source=PROGRAM, calls=("f(1)",), cover=True, trace=True)])))

@@ -55,9 +55,11 @@ def test_blocking_read_ends_at_the_end() -> None:
 
 def test_a_job_arrives_as_it_was_sent() -> None:
     calls = [("f('ü\ud800')", None), ("f(1)", "((f), ((1), ), {})")]
-    kind = frames.Kind(batch=True, witness=3)
+    kind = frames.Kind(batch=True, witness=3, steps=9, cpu=0.5)
     job = frames.load_job(frames.dump_job(7, "def f(x): return x", calls, kind))
-    assert job[:6] == (7, 2, *kind)
+    assert job[:8] == (7, 2, *kind)
+    assert job.source == frames.load_job(frames.dump_job(8, "def f(x): return x", [], kind)).source
+    assert job.source != frames.load_job(frames.dump_job(7, "def f(y): return y", calls, kind)).source
     assert job.contents() == ("def f(x): return x", tuple(calls))
 
 
