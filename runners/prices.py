@@ -143,7 +143,7 @@ def tariff(settings: Mapping[str, Json], given: Given | None = None) -> Tariff |
     candidates: list[Tariff] = []
     listed = importlib.util.find_spec("genai_prices") is not None
     match settings.get("provider"):
-        case "openai" | "anthropic" if listed:
+        case "openai" | "responses" | "anthropic" if listed:
             candidates = [Listed(model, {"provider_api_url": str(settings.get("base_url"))})]
         case "litellm" if not settings.get("base_url"):
             provider = str(settings.get("through"))

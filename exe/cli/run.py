@@ -169,6 +169,7 @@ def command(
     \b
     MODEL  local[:PATH.gguf]              the embedded model, or any GGUF file
            openai:NAME[@BASE_URL]         OpenAI, or any server that speaks its Chat Completions
+           responses:NAME[@BASE_URL]      the same by OpenAI's Responses
            anthropic:NAME[@BASE_URL]      Anthropic, or any server that speaks its Messages
            litellm:PROVIDER/NAME[@URL]    every provider that litellm speaks to
            replay:FILE.jsonl              recorded answers

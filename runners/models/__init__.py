@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from exe.errors import UsageError
-from runners.models import anthropic, known, litellm, local, openai, replay
+from runners.models import anthropic, known, litellm, local, openai, replay, responses
 from runners.models.base import Model, Request, Traits
 
 __all__ = ["FORMS", "Context", "Model", "Request", "Traits", "check_form", "open_model"]
@@ -33,6 +33,11 @@ def _openai(rest: str, context: Context) -> Model:
     return openai.OpenAIModel(name, url, timeout=context.timeout)
 
 
+def _responses(rest: str, context: Context) -> Model:
+    name, url = _name_and_url("responses", rest)
+    return responses.ResponsesModel(name, url, timeout=context.timeout)
+
+
 def _anthropic(rest: str, context: Context) -> Model:
     name, url = _name_and_url("anthropic", rest)
     return anthropic.AnthropicModel(name, url, timeout=context.timeout)
@@ -48,7 +53,7 @@ def _name_and_url(scheme: str, rest: str) -> tuple[str, str | None]:
     name, _, url = re.sub(r"@(?=https?://)", "\0", rest, count=1).partition("\0")
     if not name:
         raise UsageError(f"{scheme}: names no model; write {scheme}:NAME or {scheme}:NAME@http://HOST:PORT/v1")
-    if "@" in name and not url and scheme == "openai":
+    if "@" in name and not url and scheme in ("openai", "responses"):
         raise UsageError(f"{scheme}:{rest}: what follows @ must begin with http:// or https://")
     return name, url or None
 
@@ -79,6 +84,7 @@ def _oracle(rest: str, context: Context) -> Model:
 PROVIDERS: tuple[tuple[str, str, Callable[[str, Context], Model]], ...] = (
     ("local", "local[:NAME|:PATH.gguf]", _local),
     ("openai", "openai:NAME[@BASE_URL]", _openai),
+    ("responses", "responses:NAME[@BASE_URL]", _responses),
     ("anthropic", "anthropic:NAME[@BASE_URL]", _anthropic),
     ("litellm", "litellm:PROVIDER/NAME[@BASE_URL]", _litellm),
     ("replay", "replay:FILE.jsonl", _replay),

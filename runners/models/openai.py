@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -27,11 +28,43 @@ NO_KEY = "no-key"
 _KEY = "OPENAI_API_KEY"
 
 
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A server that the official SDK speaks to. `official` is OpenAI's own; the key reaches no setting, message or error."""
+
+    client: openai.AsyncOpenAI
+    failures: Failures
+    base_url: str
+    official: bool
+
+
+def connect(spec: str, model: str, base_url: str | None, api_key: str | None, timeout: float) -> Connection:
+    """A connection for the model `spec`; nothing is sent. `timeout` in seconds a request.
+
+    `api_key` None reads OPENAI_API_KEY; a server other than OpenAI's own needs none. Raises UsageError, AuthError,
+    ModelUnavailable.
+    """
+    sdk = load_sdk("openai", "openai", "the OpenAI SDK")
+    url = checked_url(base_url or os.environ.get("OPENAI_BASE_URL") or OFFICIAL, _KEY)
+    official = urlsplit(url).hostname == "api.openai.com"
+    key = api_key or os.environ.get(_KEY)
+    if not key and official:
+        raise AuthError(f"{spec} needs a key: set OPENAI_API_KEY, or name a server: {spec}@BASE_URL")
+    client: openai.AsyncOpenAI = sdk.AsyncOpenAI(
+        api_key=key or NO_KEY,
+        base_url=url,
+        max_retries=0,
+        timeout=sdk.Timeout(timeout, connect=min(CONNECT_SECONDS, timeout)),
+        http_client=sdk.DefaultAsyncHttpxClient(trust_env=not is_loopback(url)),
+    )
+    failures = Failures(sdk=sdk, where=f"{model} at {url}", variable=_KEY, secrets=(key,) if key else ())
+    return Connection(client, failures, url, official)
+
+
 class OpenAIModel:
     """A model behind the Chat Completions API at `base_url`; asks once a call, the run's loop retries.
 
-    `api_key` None reads OPENAI_API_KEY; a server other than OpenAI's own needs none. `extra` goes into the request
-    body as it is (llama.cpp's `cache_prompt`). The key reaches no setting, message or error.
+    See `connect` for key and address. `extra` goes into the request body as it is (llama.cpp's `cache_prompt`).
     """
 
     def __init__(
@@ -43,35 +76,19 @@ class OpenAIModel:
         timeout: float = 600.0,
         extra: dict[str, Json] | None = None,
     ) -> None:
-        sdk = load_sdk("openai", "openai", "the OpenAI SDK")
-        self._base_url = checked_url(base_url or os.environ.get("OPENAI_BASE_URL") or OFFICIAL, _KEY)
-        self._official = urlsplit(self._base_url).hostname == "api.openai.com"
-        key = api_key or os.environ.get(_KEY)
-        if not key and self._official:
-            raise AuthError(
-                f"openai:{model} needs a key: set OPENAI_API_KEY, or name a server: openai:{model}@BASE_URL"
-            )
-        self._secrets = (key,) if key else ()
+        self._at = connect(f"openai:{model}", model, base_url, api_key, timeout)
         self._model = model
         self._extra = dict(extra or {})
-        self._failures = Failures(sdk=sdk, where=f"{model} at {self._base_url}", variable=_KEY, secrets=self._secrets)
-        self._client: openai.AsyncOpenAI = sdk.AsyncOpenAI(
-            api_key=key or NO_KEY,
-            base_url=self._base_url,
-            max_retries=0,
-            timeout=sdk.Timeout(timeout, connect=min(CONNECT_SECONDS, timeout)),
-            http_client=sdk.DefaultAsyncHttpxClient(trust_env=not is_loopback(self._base_url)),
-        )
 
     @property
     def name(self) -> str:
         """`openai:NAME`, with the address where it is not OpenAI's own."""
-        return f"openai:{self._model}" + ("" if self._official else f"@{self._base_url}")
+        return f"openai:{self._model}" + ("" if self._at.official else f"@{self._at.base_url}")
 
     @property
     def settings(self) -> dict[str, Json]:
         """Provider, model, address and extra body fields; never the key."""
-        found: dict[str, Json] = {"provider": "openai", "model": self._model, "base_url": self._base_url}
+        found: dict[str, Json] = {"provider": "openai", "model": self._model, "base_url": self._at.base_url}
         return {**found, "extra": self._extra} if self._extra else found
 
     @property
@@ -83,18 +100,18 @@ class OpenAIModel:
         """Ask once. See `Model.complete` for the errors."""
         started = time.perf_counter()
         try:
-            reply = await self._client.chat.completions.create(**self._body(request))
-        except self._failures.sdk.APIError as error:
-            return self._failures.ended(error, self._model)
+            reply = await self._at.client.chat.completions.create(**self._body(request))
+        except self._at.failures.sdk.APIError as error:
+            return self._at.failures.ended(error, self._model)
         except (ValueError, RecursionError) as error:  # a body that is no JSON, of another shape or of great depth
-            raise self._failures.unreadable(error) from None
-        return completion_of(reply, self._failures, (time.perf_counter() - started) * 1000)
+            raise self._at.failures.unreadable(error) from None
+        return completion_of(reply, self._at.failures, (time.perf_counter() - started) * 1000)
 
     async def aclose(self) -> None:
         """Close the connection pool."""
-        await self._client.close()
+        await self._at.client.close()
 
     def _body(self, request: Request) -> dict[str, Any]:
-        limit = "max_completion_tokens" if self._official else "max_tokens"
+        limit = "max_completion_tokens" if self._at.official else "max_tokens"
         body = {"model": self._model, "messages": messages_of(request), **parameters_of(request, limit)}
         return {**body, "extra_body": self._extra} if self._extra else body

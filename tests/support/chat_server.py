@@ -1,4 +1,4 @@
-"""A real HTTP server on loopback that speaks Chat Completions and Messages, with faults on demand."""
+"""A real HTTP server on loopback that speaks Chat Completions, Responses and Messages, with faults on demand."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class ChatServer:
             self.released.wait(60)
             handler.close_connection = True
             return
-        write = message if handler.path.endswith("/messages") else completion
+        write = FORMS.get(handler.path.rpartition("/")[2], completion)
         data = reply.body if reply.body is not None else write(reply, request)
         handler.send_response(reply.status)
         for name, value in {"Content-Type": "application/json", **reply.headers}.items():
@@ -134,6 +134,29 @@ def message(reply: Reply, request: dict[str, Any]) -> bytes:
         **reply.message,
     }
     return json.dumps(body).encode()
+
+
+def response(reply: Reply, request: dict[str, Any]) -> bytes:
+    """A reply of the Responses API; `reply.message` replaces members of it."""
+    said = {"type": "output_text", "text": reply.text, "annotations": []}
+    body = {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "model": request["model"],
+        "status": "completed",
+        "error": None,
+        "incomplete_details": None,
+        "output": [
+            {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [said]},
+        ],
+        "usage": reply.usage or {"input_tokens": 11, "output_tokens": 3, "total_tokens": 14},
+        **reply.message,
+    }
+    return json.dumps(body).encode()
+
+
+FORMS = {"messages": message, "responses": response}
 
 
 def error_body(message: str, code: str | int | None = None, kind: str = "error") -> bytes:
