@@ -6,12 +6,15 @@ import asyncio
 import random
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from exe.errors import TransientError
 from exe.records import Completion
 from runners.models.base import Model, Overloaded, Request
+
+T = TypeVar("T")
 
 
 class Stopped(Exception):
@@ -117,12 +120,20 @@ class Asker:
         Raises Stopped when the run ends meanwhile, TransientError (the last) when the retries are used up, and at once
         what no retry can mend: RequestError, AuthError, ModelUnavailable.
         """
+        completion, tries = await self.insist(lambda: self._once(request))
+        return replace(completion, retries=tries)
+
+    async def insist(self, call: Callable[[], Awaitable[T]]) -> tuple[T, int]:
+        """What a call gives, repeated under the policy where it fails for the moment, and how often it was repeated.
+
+        Raises as `ask` does.
+        """
         tries = overloads = 0
         while True:
             if self._stopping.is_set():
                 raise Stopped
             try:
-                completion = await self._once(request)
+                return await call(), tries
             except TransientError as error:
                 tries, overloads = tries + 1, overloads + isinstance(error, Overloaded)
                 spent = overloads > self._policy.overloads or tries - overloads > self._policy.retries
@@ -131,9 +142,7 @@ class Asker:
                     raise
                 wait = self._policy.wait(tries, asked, self._random.random)
                 self._on_retry(str(error), wait)
-                await self._pause(wait)
-            else:
-                return replace(completion, retries=tries)
+                await self.pause(wait)
 
     async def _once(self, request: Request) -> Completion:
         started = await self._limiter.acquire()
@@ -152,7 +161,8 @@ class Asker:
         self._limiter.succeeded()
         return completion
 
-    async def _pause(self, seconds: float) -> None:
+    async def pause(self, seconds: float) -> None:
+        """Wait. Raises Stopped when the run ends meanwhile."""
         try:
             await asyncio.wait_for(self._stopping.wait(), seconds)
         except TimeoutError:

@@ -11,6 +11,7 @@ from runners import prices, prompt, results
 from runners.asking import RetryPolicy
 from runners.judge import identity as identity_of
 from runners.models.base import Model, Request
+from runners.models.batching import Batching
 from runners.results import Plan, Shard
 from runners.sampling import limited, selected
 from runners.score import pass_at_k
@@ -46,10 +47,12 @@ class RunSettings:
     price: prices.Given | None = None  # in place of the listed prices
     max_cost: float | None = None  # US dollars for the whole run, earlier sessions included
     max_total_tokens: int | None = None  # input and output tokens of the whole run
+    batch: bool = False  # by the provider's batches
+    poll: float = 5.0  # seconds before a batch is first looked after, ever longer from there
     shard: Shard | None = None  # the part of the cases that this process asks
 
 
-_NO_PART = frozenset({"ks", "concurrency", "policy", "price", "max_cost", "max_total_tokens", "shard"})
+_NO_PART = frozenset({"ks", "concurrency", "policy", "price", "max_cost", "max_total_tokens", "batch", "poll", "shard"})
 """The settings that are no part of a run's identity."""
 
 
@@ -135,6 +138,10 @@ def prepare(model: Model, taskset: TaskSet, settings: RunSettings, judge: Model 
             raise UsageError(f"--max-cost: nobody lists a price for {model.name}; state it with --price INPUT,OUTPUT")
         if judge is not None and judge.traits.remote and prices.tariff(judge.settings) is None:
             raise UsageError(f"--max-cost: nobody lists a price for the judge {judge.name}")
+    if filled.batch and not isinstance(model, Batching):
+        raise UsageError(f"--batch: {model.name} takes none")
+    if filled.batch and tariff is not None and filled.price is None:
+        tariff = prices.Batched(tariff)
     asked = {name: value for name, value in asdict(filled).items() if name not in _NO_PART}
     if filled.system is None:
         del asked["system"]  # so that the run is the one it was before there were system prompts

@@ -172,9 +172,7 @@ class Loop:
                 attempt = await self._attempt(position)
             except Stopped:
                 return
-            self._log.append(attempt)
-            self._tally.add(attempt, fresh=True)
-            self._progress(self._tally.now(self._limiter))
+            self._record(attempt)
             if self._stopping.is_set():
                 return
             await asyncio.sleep(0)  # models that answer without waiting must not keep signals from being heard
@@ -194,7 +192,11 @@ class Loop:
         except (TransientError, RequestError) as error:
             self._failed(error, successes)
             return attempts.failed(case, sample, sha256, error)
-        messages = attempts.undecided(attempt, answer, case, manifest)
+        return await self._decided(attempt, answer, case, successes)
+
+    async def _decided(self, attempt: Attempt, answer: Answer, case: Case, successes: int) -> Attempt:
+        """The attempt as it stands, by the judge where the rules leave something to decide. Raises what ends the run."""
+        messages = attempts.undecided(attempt, answer, case, self._job.taskset.manifest)
         if self._judge is not None and messages is not None:
             try:
                 attempt = attempts.ruled(attempt, await self._judge.rule(messages))
@@ -204,6 +206,12 @@ class Loop:
         self._tally.streak = 0
         self._tally.successes += 1
         return attempt
+
+    def _record(self, attempt: Attempt) -> None:
+        """On disk, then counted, then shown."""
+        self._log.append(attempt)
+        self._tally.add(attempt, fresh=True)
+        self._progress(self._tally.now(self._limiter))
 
     async def _answered(self, request: Request, case: Case, sha256: str) -> tuple[Attempt, Answer]:
         """What the model says, and says once more where nobody can read it."""
@@ -217,7 +225,9 @@ class Loop:
 
     async def _ask(self, request: Request) -> Completion:
         """One question with what its answer cost."""
-        completion = await self._asker.ask(request)
+        return self._priced(await self._asker.ask(request))
+
+    def _priced(self, completion: Completion) -> Completion:
         tariff = self._job.tariff
         return completion if tariff is None else replace(completion, cost_usd=tariff.cost(completion.usage))
 

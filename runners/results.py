@@ -122,6 +122,10 @@ class AttemptLog:
         """Positions still to be asked, in order; lazily, so that nothing is held."""
         return (position for position in range(len(self._plan)) if not self._finished[position])
 
+    def is_missing(self, position: int) -> bool:
+        """Whether a position is still to be asked."""
+        return not self._finished[position]
+
     def count_missing(self) -> int:
         """How many positions are still to be asked."""
         return self._finished.count(0)

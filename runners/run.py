@@ -14,6 +14,8 @@ from exe.errors import IncompleteError, InputError, StorageError, UsageError
 from exe.records import Json
 from exe.taskset import TaskSet
 from runners import environment, results
+from runners.batch import FILE as BATCHES
+from runners.batch import BatchLoop, read_journal
 from runners.estimate import Estimate, estimate
 from runners.job import Job, RunSettings, prepare
 from runners.lock import Locked, exclusive
@@ -121,7 +123,7 @@ async def _session(
         for attempt in log.recover(job.request_sha256):
             tally.add(attempt, fresh=False)
         ahead(estimate(job, log.count_missing()))
-        loop = Loop(job, log, tally, progress)
+        loop = _loop(job, log, tally, progress)
         with _signals(loop.stop):
             await loop.drive()
         if loop.interrupted:
@@ -141,6 +143,15 @@ async def _session(
             if job.judge is not None:
                 await job.judge.aclose()
     return tally
+
+
+def _loop(job: Job, log: AttemptLog, tally: Tally, progress: Callable[[Progress], None]) -> Loop:
+    """What asks. Raises UsageError where a batch is at work and none is wanted: its answers are paid for."""
+    if job.settings.batch:
+        return BatchLoop(job, log, tally, progress)
+    if read_journal(log.path.with_name(BATCHES)).open:
+        raise UsageError(f"{log.path.parent}: a batch of this run is at work; the same command with --batch fetches it")
+    return Loop(job, log, tally, progress)
 
 
 def _record_time(folder: Path, tally: Tally) -> None:

@@ -132,6 +132,7 @@ def _shard(_context: click.Context, _option: click.Parameter, value: str | None)
 @click.option(
     "--judge", "judge", default=None, metavar="MODEL", help="Decides on messages of exceptions that differ in words."
 )
+@click.option("--batch", is_flag=True, help="By the provider's batches: half the price, answers within a day.")
 @click.option(
     "--shard",
     default=None,
@@ -330,6 +331,8 @@ def _note(now: Progress) -> str:
         parts.append(f"${now.cost_usd:.4f}")
     if now.retries:
         parts.append(f"{now.retries} retries ({now.note})" if now.note else f"{now.retries} retries")
+    elif now.note:
+        parts.append(now.note)
     if now.failed:
         parts.append(f"{now.failed} failed")
     return ", ".join(parts)

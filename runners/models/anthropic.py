@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from exe.errors import AuthError, TransientError
 from exe.records import Completion, Json
+from runners.models.anthropic_batches import AnthropicBatches
 from runners.models.base import Request, Traits, with_calls
 from runners.models.remote import (
     CONNECT_SECONDS,
@@ -72,6 +73,11 @@ class AnthropicModel:
         """Remote, repaired once, takes tools."""
         return Traits(tools=True)
 
+    @property
+    def batches(self) -> AnthropicBatches:
+        """Its batches, at the same address."""
+        return AnthropicBatches(self._client, self._failures, self._model, self._body, _completion)
+
     async def complete(self, request: Request) -> Completion:
         """Ask once. See `Model.complete` for the errors."""
         started = time.perf_counter()
@@ -81,7 +87,7 @@ class AnthropicModel:
             return self._failures.ended(error, self._model)
         except (ValueError, RecursionError) as error:  # a body that is no JSON, of another shape or of great depth
             raise self._failures.unreadable(error) from None
-        return self._completion(reply, (time.perf_counter() - started) * 1000)
+        return _completion(reply, self._failures, (time.perf_counter() - started) * 1000)
 
     async def aclose(self) -> None:
         """Close the connection pool."""
@@ -113,19 +119,21 @@ class AnthropicModel:
         }
         return {**body, **{name: value for name, value in optional.items() if value is not None}}
 
-    def _completion(self, reply: Any, latency_ms: float) -> Completion:
-        blocks = getattr(reply, "content", None)  # the SDK does not check what the server sent
-        if not isinstance(blocks, list):
-            raise TransientError(f"{self._failures.where} sent a reply without content")
-        completion = Completion(
-            text="".join(_texts(blocks, "text")),
-            reasoning="".join(_texts(blocks, "thinking")) or None,
-            finish_reason=text_or_none(getattr(reply, "stop_reason", None)),
-            model=text_or_none(getattr(reply, "model", None)),
-            usage=_usage(getattr(reply, "usage", None)),
-            latency_ms=round(latency_ms, 1),
-        )
-        return with_calls(completion, _calls(blocks))
+
+def _completion(reply: Any, failures: Failures, latency_ms: float | None) -> Completion:
+    """The completion in a message whose shape nobody has checked. Raises TransientError where there is none in it."""
+    blocks = getattr(reply, "content", None)
+    if not isinstance(blocks, list):
+        raise TransientError(f"{failures.where} sent a reply without content")
+    completion = Completion(
+        text="".join(_texts(blocks, "text")),
+        reasoning="".join(_texts(blocks, "thinking")) or None,
+        finish_reason=text_or_none(getattr(reply, "stop_reason", None)),
+        model=text_or_none(getattr(reply, "model", None)),
+        usage=_usage(getattr(reply, "usage", None)),
+        latency_ms=None if latency_ms is None else round(latency_ms, 1),
+    )
+    return with_calls(completion, _calls(blocks))
 
 
 def _tools(request: Request) -> dict[str, Json]:

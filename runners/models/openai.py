@@ -12,6 +12,7 @@ from exe.errors import AuthError
 from exe.records import Completion, Json
 from runners.models.base import Request, Traits
 from runners.models.chat import completion_of, messages_of, parameters_of
+from runners.models.openai_batches import OpenAIBatches
 from runners.models.remote import (
     CONNECT_SECONDS,
     Failures,
@@ -95,6 +96,11 @@ class OpenAIModel:
     def traits(self) -> Traits:
         """Remote, repaired once, takes tools."""
         return Traits(tools=True)
+
+    @property
+    def batches(self) -> OpenAIBatches:
+        """Its batches, at the same address."""
+        return OpenAIBatches(self._at.client, self._at.failures, self._model, self._body)
 
     async def complete(self, request: Request) -> Completion:
         """Ask once. See `Model.complete` for the errors."""

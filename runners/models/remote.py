@@ -10,15 +10,16 @@ import importlib
 import importlib.util
 import os
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Awaitable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from exe.errors import AuthError, ModelError, ModelUnavailable, RequestError, TransientError, UsageError
 from exe.records import Completion
 from runners.models.base import CONTENT_FILTER, CONTEXT_OVERFLOW, Overloaded, Unreachable, clean
 
+T = TypeVar("T")
 CONNECT_SECONDS = 15.0
 MAX_TOKENS = 10**12
 """A token count from here on is no count."""
@@ -51,6 +52,16 @@ def load_litellm() -> Any:
     return load_sdk("litellm", "litellm", "litellm")
 
 
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply that is an error. `message` stands in where the body has none."""
+
+    status: int
+    body: object
+    headers: Mapping[str, str] = field(default_factory=dict)
+    message: object = "no reason given"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failures:
     """Names what an SDK raises. `where` is the model and its address, `variable` the environment variable of the key.
@@ -68,19 +79,18 @@ class Failures:
 
         Raises every other error under our name.
         """
-        finish = self._finish(error)
+        parts = (getattr(error, name, None) for name in ("code", "type", "message", "body"))
+        finish = _finish(getattr(error, "status_code", None), " ".join(map(str, parts)))
         if finish is None:
             raise self.named(error) from None
         return Completion(text="", finish_reason=finish, model=model)
 
-    def _finish(self, error: Exception) -> str | None:
-        if getattr(error, "status_code", None) not in (400, 413, 422):
-            return None
-        parts = (getattr(error, name, None) for name in ("code", "type", "message", "body"))
-        said = " ".join(str(part) for part in parts).lower()
-        if any(word in said for word in _OVERFLOW_WORDS):
-            return CONTEXT_OVERFLOW
-        return CONTENT_FILTER if any(word in said for word in _FILTER_WORDS) else None
+    def replied(self, status: int, body: object, model: str) -> Completion:
+        """The same for a status and a body that came within a batch."""
+        finish = _finish(status, str(body))
+        if finish is None:
+            raise self._by_status(Reply(status, body))
+        return Completion(text="", finish_reason=finish, model=model)
 
     def named(self, error: Exception) -> ModelError:
         """Our name for an error of the SDK: whether another try is worth it, and what to do."""
@@ -98,22 +108,31 @@ class Failures:
             return TransientError(f"cannot reach {self.where}: {reason}")
         if not isinstance(error, sdk.APIStatusError):
             return self.unreadable(getattr(error, "message", str(error)))
-        return self._by_status(error)
+        return self._by_status(Reply(error.status_code, error.body, error.response.headers, error.message))
+
+    async def naming(self, call: Awaitable[T]) -> T:
+        """What a call of the SDK gives; its errors by our names."""
+        try:
+            return await call
+        except self.sdk.APIError as error:
+            raise self.named(error) from None
+        except (ValueError, RecursionError) as error:  # no JSON, JSON of another shape or of great depth
+            raise self.unreadable(error) from None
 
     def unreadable(self, why: object) -> TransientError:
         """A reply that is no reply: no JSON, JSON of another shape, or of great depth."""
         return TransientError(f"{self.where} sent no readable reply ({clean(str(why), self.secrets)})")
 
-    def _by_status(self, error: Any) -> ModelError:
-        status = error.status_code
-        said = f"{self.where} says {status}: {clean(_message_of(error), self.secrets)}"
+    def _by_status(self, reply: Reply) -> ModelError:
+        status = reply.status
+        said = f"{self.where} says {status}: {clean(_message_of(reply), self.secrets)}"
         if status in (401, 403):
             return AuthError(f"{said} (check {self.variable})")
         if status == 404:
             return ModelUnavailable(f"{said} (check the model's name and the base URL)")
-        if status in (400, 402, 429) and any(word in f"{error.body}".lower() for word in _BROKE_WORDS):
+        if status in (400, 402, 429) and any(word in f"{reply.body}".lower() for word in _BROKE_WORDS):
             return AuthError(f"{said} (the account has no quota left)")
-        wait = retry_after(error.response.headers)
+        wait = retry_after(reply.headers)
         if status in _OVERLOAD:
             return Overloaded(said, wait)
         if status in _TRANSIENT or status >= 500:
@@ -176,14 +195,24 @@ def text_or_none(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _message_of(error: Any) -> str:
+def _finish(status: int | None, said: str) -> str | None:
+    """The finish reason that a refused request stands for, None where it stands for none."""
+    if status not in (400, 413, 422):
+        return None
+    said = said.lower()
+    if any(word in said for word in _OVERFLOW_WORDS):
+        return CONTEXT_OVERFLOW
+    return CONTENT_FILTER if any(word in said for word in _FILTER_WORDS) else None
+
+
+def _message_of(reply: Reply) -> str:
     """The server's own sentence, where its body has one."""
-    body = error.body
+    body = reply.body
     if isinstance(body, dict):
         inner = body.get("error")
         message = inner.get("message") if isinstance(inner, dict) else body.get("message")
-        return message if isinstance(message, str) else str(error.message)
-    return body if isinstance(body, str) and body.strip() else str(error.message)
+        return message if isinstance(message, str) else str(reply.message)
+    return body if isinstance(body, str) and body.strip() else str(reply.message)
 
 
 def _seconds_until(date: str) -> float:
