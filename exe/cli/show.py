@@ -9,9 +9,11 @@ from collections import Counter
 import click
 
 from exe import codec, taskset
-from exe.cli import generators, options
+from exe.cli import generators, options, prompts
+from exe.cli.text import printable
 from exe.errors import UsageError
 from exe.records import Case, Program, Rejection
+from runners.prompt import Style
 
 
 @click.command()
@@ -22,6 +24,11 @@ from exe.records import Case, Program, Rejection
 @click.option(
     "--generators", "by_generator", is_flag=True, help="Compare what the generators of the set gave and cost."
 )
+@click.option("--prompt", "prompt", is_flag=True, help="Print what a model is asked about a case, as it is sent.")
+@click.option("--model", default=None, metavar="MODEL", help="For --prompt: the model that is asked.")
+@click.option(
+    "--style", type=click.Choice(["direct", "cot"]), default="direct", help="For --prompt: as --prompt of exe run."
+)
 @click.option("--with", "others", multiple=True, metavar="NAME|DIR", help="A set to compare with; may be given again.")
 @options.unsafe_option
 def command(
@@ -30,6 +37,9 @@ def command(
     as_json: bool,
     provenance: bool,
     by_generator: bool,
+    prompt: bool,
+    model: str | None,
+    style: Style,
     others: tuple[str, ...],
     unsafe: bool,
 ) -> None:
@@ -48,6 +58,11 @@ def command(
         click.echo(json.dumps(codec.to_json(tasks.manifest)) if as_json else _set(tasks))
         return
     case = next((case for case in tasks.cases if case.id == subject), None)
+    if prompt or model is not None:
+        if case is None or not prompt or model is None:
+            raise UsageError("--prompt goes with the id of a case and --model MODEL")
+        click.echo(prompts.as_sent(tasks, case, model, style, as_json=as_json))
+        return
     if case is not None:
         click.echo(codec.dump_line(case).decode().rstrip() if as_json else _case(tasks.programs[case.program], case))
         return
@@ -137,13 +152,6 @@ def _case(program: Program, case: Case) -> str:
             f"# runtime {json.dumps(case.runtime)}",
             f"# generator {case.generator}",
         ]
-    )
-
-
-def printable(text: str) -> str:
-    """Text of others without what would steer a terminal: control characters as escapes, line breaks and tabs kept."""
-    return "".join(
-        char if char.isprintable() or char in "\n\t" else char.encode("unicode_escape").decode() for char in text
     )
 
 
