@@ -265,8 +265,14 @@ class Reader:
             case "typing.Self" if scope.self_class is not None:
                 return self._named(scope.self_class, (), replace(scope, variables={}), node)
             case "typing.IO":
-                binary = [self.read(argument, scope).kind for argument in arguments] == ["bytes"]
-                return Type(kind="io.BytesIO" if binary else "io.StringIO", text=text)
+                binary, textual = Type(kind="io.BytesIO", text="IO[bytes]"), Type(kind="io.StringIO", text="IO[str]")
+                match [self.read(argument, scope).kind for argument in arguments]:
+                    case ["bytes"]:
+                        return replace(binary, text=text)
+                    case ["any"] | []:
+                        return Type(kind="union", text=text, args=(binary, textual))
+                    case _:
+                        return replace(textual, text=text)
             case _ if kinds.is_exception(name):
                 return Type(kind="exception", text=text, values=(name.rpartition(".")[2],))
             case "builtins.type":

@@ -58,6 +58,8 @@ def _replaced(value: Json, met: Json, wanted: Json) -> Iterator[Json]:
                 yield wanted
             elif met and met in value:
                 yield value.replace(met, wanted, 1)
+            elif not met:
+                yield value + wanted  # what was not there may have been looked for behind all of it
             elif len(met) >= 2 and met.lower() in value.lower():
                 at = value.lower().index(met.lower())
                 yield value[:at] + wanted + value[at + len(met) :]

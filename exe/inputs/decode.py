@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import keyword
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, assert_never
 
 from exe.analysis.kinds import LISTS
@@ -33,33 +34,48 @@ def call_text(entry: str, signature: Signature, arguments: Mapping[str, Json]) -
     Positional for normal and positional-only parameters, by keyword after an omitted one and for keyword-only ones.
     Raises ArgumentError where the arguments do not conform.
     """
-    written = _written(signature, arguments)
-    target = entry
-    if signature.self_type is not None:
-        if "self" not in arguments:
-            raise ArgumentError("self: the constructor arguments are missing")
-        instance = source(signature.self_type, arguments["self"], signature.names, "self")
-        target = f"{instance}.{entry.rpartition('.')[2]}"
+    return _call(entry, signature, _written(signature, arguments), _instance(signature, arguments))
+
+
+def canonical_key(signature: Signature, arguments: Mapping[str, Json]) -> str:
+    """Equal for two inputs exactly where they are the same: `1`, `True` and `1.0` are three; a default written out is
+    the default. Raises ArgumentError where the arguments do not conform."""
+    return _key(signature, _written(signature, arguments), _instance(signature, arguments))
+
+
+def call_and_key(entry: str, signature: Signature, arguments: Mapping[str, Json]) -> tuple[str, str]:
+    """`call_text` and `canonical_key` at the price of one."""
+    written, instance = _written(signature, arguments), _instance(signature, arguments)
+    return _call(entry, signature, written, instance), _key(signature, written, instance)
+
+
+def _instance(signature: Signature, arguments: Mapping[str, Json]) -> str:
+    """The expression for the instance whose method is called, "" where there is none."""
+    if signature.self_type is None:
+        return ""
+    if "self" not in arguments:
+        raise ArgumentError("self: the constructor arguments are missing")
+    return source(signature.self_type, arguments["self"], signature.names, "self")
+
+
+def _call(entry: str, signature: Signature, written: Mapping[str, list[str]], instance: str) -> str:
+    target = f"{instance}.{entry.rpartition('.')[2]}" if instance else entry
     text = f"{target}({', '.join(_ordered(signature.parameters, written))})"
     if len(text) > MAX_CALL:
         raise ArgumentError(f"a call of {len(text)} characters; at most {MAX_CALL} are allowed")
     return text
 
 
-def canonical_key(signature: Signature, arguments: Mapping[str, Json]) -> str:
-    """Equal for two inputs exactly where they are the same: `1`, `True` and `1.0` are three; a default written out is
-    the default. Raises ArgumentError where the arguments do not conform."""
-    written = _written(signature, arguments)
-    parts = []
+def _key(signature: Signature, written: Mapping[str, list[str]], instance: str) -> str:
+    parts = [instance] if instance else []
     for parameter in signature.parameters:
         texts = written.get(parameter.name, [])
         if texts and not (parameter.default is not None and texts == [_normal(parameter.default)]):
             parts.append(f"{parameter.name}={', '.join(texts)}")
-    if signature.self_type is not None:
-        parts.insert(0, source(signature.self_type, arguments.get("self"), signature.names, "self"))
     return "; ".join(parts)
 
 
+@lru_cache(maxsize=1024)
 def _normal(expression: str) -> str:
     """An expression in the spelling of `source`, so far as it is a literal."""
     try:
@@ -101,14 +117,15 @@ def _argument(parameter: Parameter, value: Json, signature: Signature) -> list[s
                 if key in taken:
                     raise ArgumentError(f"{name}.{key}: there is a parameter of that name")
             texts = {key: source(parameter.type, item, names, f"{name}.{key}") for key, item in extra.items()}
-            plain = [f"{key}={text}" for key, text in texts.items() if _is_name(key)]
-            other = [f"{key!r}: {text}" for key, text in texts.items() if not _is_name(key)]
+            plain = [f"{key}={text}" for key, text in texts.items() if is_name(key)]
+            other = [f"{key!r}: {text}" for key, text in texts.items() if not is_name(key)]
             return [*plain, f"**{{{', '.join(other)}}}"] if other else plain
         case _:
             assert_never(parameter.kind)
 
 
-def _is_name(text: str) -> bool:
+def is_name(text: str) -> bool:
+    """Whether a keyword argument can be written with this name."""
     return text.isidentifier() and text.isascii() and not keyword.iskeyword(text)
 
 

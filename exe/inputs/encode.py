@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import base64
+import contextlib
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -88,6 +89,18 @@ def _arm(union: Type, value: Any, names: Mapping[str, str]) -> tuple[Type, Json]
         except ArgumentError:
             continue
     raise ArgumentError(f"{value!r} is no {union.text}")
+
+
+def arm_of(union: Type, value: Json, names: Mapping[str, str]) -> tuple[Type, Json] | None:
+    """The arm of a union that a JSON value is read as, and the value without its annotation; None where it fits none."""
+    annotated = isinstance(value, dict) and value.keys() == {"@odata.type", "value"}
+    options = [(arm, value["value"]) for arm in union.args if tag(arm) == value["@odata.type"]] if annotated else []
+    for arm, bare in [*options[:1], *((arm, value) for arm in arms(union))]:
+        if not (isinstance(bare, float) and arm.kind == "int"):
+            with contextlib.suppress(ArgumentError):
+                source(arm, bare, names)
+                return arm, bare
+    return None
 
 
 def wrap(union: Type, chosen: tuple[Type, Json], names: Mapping[str, str]) -> Json:

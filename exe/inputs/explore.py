@@ -15,13 +15,14 @@ from dataclasses import dataclass, replace
 from exe.analysis.text import SourceFault
 from exe.errors import InputError
 from exe.inputs.aim import Pair, aimed
-from exe.inputs.decode import ArgumentError, call_text, canonical_key
+from exe.inputs.decode import ArgumentError, call_and_key
 from exe.inputs.encode import example_arguments
 from exe.inputs.mine import Hints, mine
 from exe.inputs.schema import Signature, read_schema
 from exe.inputs.select import features, novel
 from exe.inputs.strategies import Maker
 from exe.inputs.validators import Trial, trial
+from exe.inputs.vary import LATEST
 from exe.records import Call, Job, Json, Outcome, Program
 
 BATCHES = 4  # draws of a pool's size before its shortfall is taken as the domain's end
@@ -64,12 +65,13 @@ def explore(program: Program, *, seed: int, sizes: Iterable[int], execute: Execu
     known: set[str] = set()
     seen: frozenset[tuple[str, str]] = frozenset()
     fruitful: list[dict[str, Json]] = []
+    returning: list[dict[str, Json]] = []
     targets = examples
     tried: set[Pair] = set()
     ran = slow = 0
     hopeless = False
     for index, size in enumerate(sizes):
-        bases = [*examples[:10], *fruitful[-KEPT:]]
+        bases = [*examples[:10], *fruitful[-KEPT:], *_scarce(returning, ran)]
         calls = _keyed(program, signature, targets[: size if index else None])
         calls |= draw(program, signature, hints, seed=_mix(seed, program.id, index), size=size, examples=bases)
         fresh = [(key, call) for key, call in calls.items() if key not in known][:size]
@@ -84,6 +86,7 @@ def explore(program: Program, *, seed: int, sizes: Iterable[int], execute: Execu
         ran += len(trials)
         found = novel(trials, seen)
         fruitful += [one.arguments for one in found]
+        returning += [one.arguments for one in trials if one.usable and not one.raises]
         targets = _targets(trials, found, tried)
         shown = frozenset(feature for one in found for feature in features(one))
         further = any(kind in FURTHER for kind, _ in shown - seen)
@@ -98,16 +101,25 @@ def _step(ran: int, slow: int) -> int:
     return max(SLOWEST - slow, ran // (2 * slow)) if slow else ran + SLOW
 
 
+def _scarce(returning: Sequence[dict[str, Json]], ran: int) -> list[dict[str, Json]]:
+    """The latest inputs that returned a value, to be preferred where few did."""
+    return list(returning[-LATEST // 2 :]) if len(returning) * 4 < ran else []
+
+
 def _status(one: Trial) -> str:
     return one.outcome.status if one.outcome is not None else ""
 
 
 def _targets(pool: Sequence[Trial], found: Sequence[Trial], tried: set[Pair]) -> list[dict[str, Json]]:
-    """Inputs that aim at the comparisons of a pool, those of what was new in it first; each comparison once a program."""
+    """Inputs that aim at the comparisons of a pool, those of what was new in it first; each comparison once a program.
+
+    Where an empty text was met all depends on what else there is, so what was new may aim at it again.
+    """
     result: list[dict[str, Json]] = []
-    for one in (*found, *pool):
+    for at, one in enumerate((*found, *pool)):
         if one.outcome is not None:
-            fresh = [pair for pair in one.outcome.compared if pair not in tried]
+            again = at < len(found)
+            fresh = [pair for pair in one.outcome.compared if pair not in tried or (again and pair[0] == "")]
             aims = list(aimed(one.arguments, fresh))
             if aims:
                 tried.update(fresh)
@@ -143,8 +155,7 @@ def _keyed(program: Program, signature: Signature, inputs: Iterable[dict[str, Js
     found: dict[str, Call] = {}
     for arguments in inputs:
         try:
-            text = call_text(program.entry, signature, arguments)
-            key = canonical_key(signature, arguments)
+            text, key = call_and_key(program.entry, signature, arguments)
         except ArgumentError:  # a variant that aims at a comparison may not fit its type
             continue
         if len(text) <= LONGEST:

@@ -18,9 +18,10 @@ from exe.records import Call, Program, Rejection
 FIRST, NEXT = 3, 2  # sizes of the first pool and of all others, in multiples of the wanted count
 MOST = 24  # pools
 ALONE = 6  # multiples of the wanted count that are run alone where a program remembers earlier calls
-QUIET = 4  # pools in a row that bring nothing new before it ends
-STALE = 8  # pools in a row that bring nothing but new paths
+QUIET = 4  # pools in a row that bring nothing new before it ends; twice as many while few values were returned
+STALE = 8  # pools in a row that bring nothing but new paths; the same
 LOADED = 6_000_000  # characters of program text that are loaded at most, the first two pools apart
+FORK = 20_000  # characters that a process of its own counts for
 
 
 class Generated(NamedTuple):
@@ -39,6 +40,7 @@ def generate(program: Program, *, seed: int, count: int, execute: Execute) -> Ge
     sizes = [FIRST * count, *[NEXT * count] * (MOST - 1)]
     trials: list[Trial] = []
     quiet = stale = 0
+    returned: set[str] = set()
     for index, pool in enumerate(explore(program, seed=seed, sizes=sizes, execute=execute)):
         trials += pool.trials
         if trials and all(one.outcome is not None and one.outcome.status == "unloadable" for one in trials):
@@ -47,7 +49,13 @@ def generate(program: Program, *, seed: int, count: int, execute: Execute) -> Ge
         quiet = 0 if pool.novel else quiet + 1
         stale = 0 if pool.further else stale + 1
         loads = index + 1 + sum(one.outcome is None or one.outcome.status in ENDING for one in trials)
-        if quiet == QUIET or stale == STALE or (index > 0 and loads * len(program.source) > LOADED):
+        returned |= {one.output for one in pool.trials if one.usable and not one.raises}
+        longer = 1 if len(returned) > count // 2 else 2
+        if (
+            quiet >= QUIET * longer
+            or stale >= STALE * longer
+            or (index > 0 and loads * (len(program.source) + FORK) > LOADED)
+        ):
             break
     return _settle(program, trials, count, execute)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 WORDS = ("apple", "River", "stone", "blue", "Quick fox", "delta", "north", "Zebra", "one two three", "x", "item", "ab")
 """Plain text for parameters whose name says nothing."""
 
@@ -208,11 +210,13 @@ def words_of(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*joined, *reversed(singular), *reversed(words)]))
 
 
+@lru_cache(maxsize=4096)
 def text_hints(name: str) -> tuple[str, ...]:
     """Texts that a parameter of this name is likely to take, () where the name says nothing."""
     return next((HINTS[word] for word in words_of(name) if word in HINTS), ())
 
 
+@lru_cache(maxsize=4096)
 def number_hints(name: str) -> tuple[int, ...]:
     """Whole numbers that a parameter of this name is likely to take, () where the name says nothing."""
     return next((NUMBERS[word] for word in words_of(name) if word in NUMBERS), ())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import string
 from collections.abc import Callable, Sequence
@@ -24,7 +25,7 @@ def mutate(text: str, below: Below, pieces: Sequence[str]) -> str:
     """A text near the given one: a part cut, doubled, moved or replaced, the case changed, a piece put in."""
     at = below(min(len(text), 90) + 1)
     piece = pieces[below(len(pieces))]
-    match below(10):
+    match below(11):
         case 0:
             return text.upper()
         case 1:
@@ -43,6 +44,8 @@ def mutate(text: str, below: Below, pieces: Sequence[str]) -> str:
             return text[::-1]
         case 8:
             return text + piece + text
+        case 9:
+            return f"{text}\n{piece}"
         case _:
             return f" {text} "
 
@@ -58,7 +61,9 @@ def part_of(value: Json, below: Below) -> str | None:
         case str() if value:
             words = value.split() or [value]
             first, last = sorted((below(min(len(value), 90) + 1), below(min(len(value), 90) + 1)))
-            return (value[first:last], words[below(min(len(words), 90))], value[:first], value[first:], value)[below(5)]
+            lines = value.splitlines() or [value]
+            parts = value[first:last], value[:first], value[first:], value, lines[below(min(len(lines), 90))]
+            return (*parts, words[below(min(len(words), 90))])[below(6)]
         case dict() if value:
             return str(list(value)[below(min(len(value), 90))])
         case list() if value:
@@ -66,6 +71,22 @@ def part_of(value: Json, below: Below) -> str | None:
             return item if isinstance(item, str) else None
         case _:
             return None
+
+
+def octets_in(value: Json) -> bytes | None:
+    """The bytes that a text of base64 stands for; None where it stands for none."""
+    if not isinstance(value, str) or not value or len(value) % 4:
+        return None
+    try:
+        return base64.b64decode(value, b"-_", validate=True)
+    except ValueError:
+        return None
+
+
+def part_of_octets(value: bytes, below: Below) -> bytes:
+    """A slice, a line or an end of bytes in an earlier argument."""
+    part = part_of(value.decode("latin-1"), below) or ""
+    return part.encode("latin-1")
 
 
 def _two(value: int) -> str:

@@ -14,8 +14,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from exe.analysis.kinds import LISTS
-from exe.inputs import lexicon, samples, texts
-from exe.inputs.decode import ArgumentError, source
+from exe.inputs import lexicon, samples, texts, vary
+from exe.inputs.decode import ArgumentError, is_name, source
 from exe.inputs.encode import default_json, to_json, wrap
 from exe.inputs.mine import Hints
 from exe.inputs.schema import Signature, key_form, literal_json
@@ -93,15 +93,19 @@ class Maker:
 
     def arguments(self, signature: Signature, examples: Sequence[dict[str, Json]] = ()) -> dict[str, Json]:
         """One arguments object: fresh, or an example with some of its arguments drawn anew."""
-        base = self.choose(examples) if examples and self.chance(60) else {}
+        base = vary.base(self, examples) if examples and self.chance(60) else {}
         arguments: dict[str, Json] = {}
+        changed = self.choose(sorted(base)) if base else ""
         if signature.self_type is not None:
-            arguments["self"] = self.value(signature.self_type, "self")
+            made = base["self"] if base and not self.chance(25) else self.value(signature.self_type, "self")
+            near = made is base.get("self") and (changed == "self" or self.chance(30))
+            arguments["self"] = vary.varied(self, signature.self_type, made, "self") if near else made
         omit = False
         for parameter in signature.parameters:
             if parameter.name in base and not self.chance(25):
-                kept = self._recombined(base[parameter.name], parameter, examples)
-                arguments[parameter.name] = self.varied(parameter.type, kept) if self.chance(40) else kept
+                kept = vary.recombined(self, base[parameter.name], parameter, examples)
+                near = parameter.name == changed or self.chance(30)
+                arguments[parameter.name] = vary.varied(self, parameter.type, kept, parameter.name) if near else kept
                 self.earlier.append(arguments[parameter.name])
                 continue
             positional = parameter.kind in ("positional", "normal")
@@ -110,18 +114,6 @@ class Maker:
                 continue
             self._argument(parameter, arguments, signature, omit)
         return arguments
-
-    def _recombined(self, value: Json, parameter: Parameter, examples: Sequence[dict[str, Json]]) -> Json:
-        """The value, or that of another example, or the beginning of the one with the end of the other."""
-        other = self.choose(examples) if self.chance(25) else {}
-        if parameter.name not in other:
-            return value
-        second = other[parameter.name]
-        if parameter.type.kind == "str" and isinstance(value, str) and isinstance(second, str) and self.chance(60):
-            return samples.spliced(value, second, self.below)
-        if parameter.type.kind == "list" and isinstance(value, list) and isinstance(second, list) and self.chance(60):
-            return [*value[: self.below(len(value) + 1)], *second[self.below(len(second) + 1) :]]
-        return second
 
     def _argument(self, parameter: Parameter, arguments: dict[str, Json], signature: Signature, omitted: bool) -> None:
         match parameter.kind:
@@ -132,9 +124,8 @@ class Maker:
             case "kwargs":
                 taken = {other.name for other in signature.parameters} | {"self"}
                 keys = [self.key_text(parameter.name) for _ in range(self.below(4))]
-                extra = {
-                    key: self.value(parameter.type, key) for key in keys if key.isidentifier() and key not in taken
-                }
+                fit = [key for key in keys if is_name(key) and key not in taken]
+                extra = {key: self.value(parameter.type, key) for key in fit}
                 if extra:
                     arguments[parameter.name] = extra
             case "positional" | "normal" | "keyword":
@@ -147,64 +138,6 @@ class Maker:
             for value in default_json(parameter.type, parameter.default, self.names):
                 return value
         return self.value(parameter.type, parameter.name)
-
-    def varied(self, found: Type, value: Json, name: str = "") -> Json:
-        """A value of the type near the given one; types that have no near values get another one."""
-        match found.kind, value:
-            case ("int", int()) if not isinstance(value, bool):
-                return (value + 1, value - 1, -value, value * 2, value // 2, value * 10)[self.below(6)]
-            case "float", int() | float():
-                return self.choose((value + 1, value - 0.5, -value, value * 2, value / 10))
-            case ("str" | "any" | "hashable" | "io.StringIO", str()):
-                pieces = (*self.hinted_texts(name), *self.hints.strings[:20], *samples.PIECES)
-                for _ in range(self.choose((1, 1, 1, 2, 3))):
-                    value = samples.mutate(value, self.below, pieces)
-                return value
-            case ("list" | "vartuple" | "collections.deque" | "iterator" | "generator", list()) if value:
-                return self._varied_list(found.args[0], value, name)
-            case ("any", list()) if value:
-                return self._varied_list(found, value, name)
-            case ("tuple", list()) if value and len(value) == len(found.args):
-                at = self.below(len(value))
-                return [*value[:at], self.varied(found.args[at], value[at], name), *value[at + 1 :]]
-            case ("dict", dict()) if value:
-                return self._varied_dict(found.args[1], value)
-            case ("any", dict()) if value and "@odata.type" not in value:
-                return self._varied_dict(found, value)
-            case ("dataclass" | "namedtuple" | "object" | "typeddict", dict()) if found.fields:
-                part = self.choose(found.fields)
-                if part.name not in value or (not part.required and self.chance(30)):
-                    without = {key: one for key, one in value.items() if key != part.name}
-                    return without if part.name in value else {**value, part.name: self.value(part.type, part.name)}
-                return {**value, part.name: self.varied(part.type, value[part.name], part.name)}
-            case _:
-                return self.value(found, name)
-
-    def _varied_list(self, element: Type, items: list[Json], name: str) -> list[Json]:
-        """An element left out, put in, doubled, moved or varied."""
-        at = self.below(len(items))
-        match self.below(5):
-            case 0:
-                return [*items[:at], *items[at + 1 :]]
-            case 1:
-                return [*items[:at], self.value(element, name, 1), *items[at:]]
-            case 2:
-                return [*items, items[at]]
-            case 3:
-                return items[::-1] if at % 2 else [items[at], *items[:at], *items[at + 1 :]]
-            case _:
-                return [*items[:at], self.varied(element, items[at], name), *items[at + 1 :]]
-
-    def _varied_dict(self, inner: Type, entries: dict[str, Json]) -> Json:
-        """A key left out, renamed, put in, or its value varied."""
-        key = self.choose(sorted(entries))
-        match self.below(4):
-            case 0:
-                return {one: value for one, value in entries.items() if one != key}
-            case 1:
-                return {**entries, self.key_text(key): self.value(inner, key, 1)}
-            case _:
-                return {**entries, key: self.varied(inner, entries[key], key)}
 
     def size(self) -> int:
         """A number of elements: mostly few, at times none or many."""
@@ -399,7 +332,10 @@ class Maker:
 
     def octets(self, name: str) -> bytes:
         """Bytes: text encoded, or any."""
-        if self.chance(60):
+        known = [octets for item in self.earlier if (octets := samples.octets_in(item)) is not None]
+        if known and self.chance(30):
+            return samples.part_of_octets(self.choose(known), self.below)
+        if self.chance(70):
             return self.text(name).encode("utf-8", "replace")
         return bytes(self.below(256) for _ in range(self.size()))
 

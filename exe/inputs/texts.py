@@ -19,7 +19,7 @@ def text(maker: Maker, name: str) -> str:
     options = [_words, _words, _words, _edge, _letters, _phrase, *([_long] if maker.chance(10) else [])]
     options += [_hinted] * 4 if hinted else []
     options += [_tested] * 4 if tested else []
-    options += [_constant, _constant, _pieces] if hints.strings else []
+    options += [_constant, _constant, _pieces, *[_joined] * 3, _lines] if hints.strings else []
     options += [_read] if hints.texts_by_name else []
     options += [_json] * 2 if hints.keys and any("json" in words for words in hints.texts_by_name.values()) else []
     options += [_matching] * 6 if hints.patterns_by_name.get(name) else [_matching] if hints.patterns else []
@@ -65,6 +65,43 @@ def _pieces(maker: Maker, _: str) -> str:
     """Short constants of the code among words, so that what it looks for is found inside."""
     short = [text for text in maker.hints.strings if len(text) <= 12] or lexicon.WORDS
     return "".join(maker.choose((*short, *lexicon.WORDS)) for _ in range(2 + maker.below(4)))
+
+
+def _joined(maker: Maker, _: str) -> str:
+    """Numbers or words with marks between them that the code looks for, each a character: `12-40/2`, `a:b`, `1,2`."""
+    marks = [text for text in maker.hints.strings[:40] if len(text) == 1 and not text.isalnum()] or [",", "=", ":"]
+    counted = any("number" in words for words in maker.hints.texts_by_name.values())
+    made = maker.choose((_number, _number if counted else _word, _number if counted else _word, _word, _either))
+    found = made(maker)
+    for _mark in range(1 + maker.below(3)):
+        found += maker.choose(marks) + made(maker)
+    return found
+
+
+def _number(maker: Maker) -> str:
+    return str(maker.below(maker.choose((3, 10, 100, 1000))))
+
+
+def _word(maker: Maker) -> str:
+    known = [text for text in maker.hints.strings[:40] if len(text) > 1 and text.isalnum()]
+    return maker.choose(known) if known and maker.chance(40) else maker.choose(("a", "b", "x", "ab", "item", "stone"))
+
+
+def _either(maker: Maker) -> str:
+    return maker.choose((_number, _word))(maker)
+
+
+def _lines(maker: Maker, _: str) -> str:
+    """Lines of numbers and words, or of names and values with a mark between them; at times behind a constant of the code."""
+    names = maker.hints.keys or maker.hints.strings
+    if maker.chance(35):
+        lines = [_either(maker) for _ in range(1 + maker.below(4))]
+    else:
+        mark = maker.choose((": ", "=", ": ", " = ", " ", ":"))
+        named = dict.fromkeys(maker.choose(names[:20]) for _ in range(1 + maker.below(6)))
+        lines = [f"{name}{mark}{_either(maker)}" for name in named]
+    first = [maker.choose(maker.hints.strings)] if maker.chance(20) else []
+    return "\n".join([*first, *lines]) + maker.choose(("", "\n"))
 
 
 def _read(maker: Maker, _: str) -> str:

@@ -84,10 +84,14 @@ def _named(classes: ast.expr) -> list[str]:
 
 
 def subject(node: ast.expr) -> str | None:
-    """The variable that an expression is about: `x`, `x.lower()`, `x[0]`, `len(x)` are about x."""
+    """The variable that an expression is about: `x`, `x.lower()`, `x[0]`, `len(x)` are about x; `y.x`, `y["x"]`, `y.get("x")` too."""
     for _ in range(6):
         match node:
             case ast.Name(id=name):
+                return name
+            case ast.Call(func=ast.Attribute(attr="get" | "pop"), args=[ast.Constant(value=str() as name), *_]):
+                return name
+            case ast.Subscript(slice=ast.Constant(value=str() as name)) | ast.Attribute(attr=name):
                 return name
             case ast.Call(func=ast.Attribute(value=inner)) | ast.Subscript(value=inner):
                 node = inner

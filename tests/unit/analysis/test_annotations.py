@@ -239,6 +239,7 @@ SUPPORTED = [
     ("ipaddress.IPv6Network", "ipaddress.IPv6Network"),
     ("IO[str]", "io.StringIO"),
     ("IO[bytes]", "io.BytesIO"),
+    ("IO[Any]", "union[io.BytesIO,io.StringIO]"),
     ("Optional[TextIO]", "union[io.StringIO,none]"),
     ("Exception", "exception(Exception)"),
     ("KeyError | OSError", "union[exception(KeyError),exception(OSError)]"),

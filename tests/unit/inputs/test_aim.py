@@ -30,6 +30,7 @@ from exe.inputs.aim import MOST, aimed
         ({"a": ""}, (0, 5_000), []),
         ({"a": True}, (1, 2), []),
         ({"a": ""}, ("", "z"), [{"a": "z"}]),
+        ({"a": "pkg:"}, ("", "/"), [{"a": "pkg:/"}]),
     ],
 )
 def test_what_is_put_where(arguments: dict[str, Any], pair: tuple[Any, Any], expected: list[Any]) -> None:
