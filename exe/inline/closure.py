@@ -20,7 +20,7 @@ from exe.analysis.units import Unit, lookup_in
 from exe.inline.annotations import Assumed
 from exe.inline.effects import touched_by
 from exe.inline.libstate import all_shown
-from exe.inline.members import Part, Split, unmangled
+from exe.inline.members import COMMON, Part, Split, unmangled
 from exe.inline.namespaces import member_names
 from exe.inline.needs import Wanted, needs_of
 from exe.inline.reading import UnitReading, there
@@ -246,6 +246,7 @@ class Closure:
         self._mentioned: set[str] | None = set()  # None: every name is
         self._waiting: dict[str, set[tuple[int, str]]] = {}  # methods by the name that has to be mentioned
         self._stores: dict[str, set[int]] = {}  # units that assign such an attribute of a class
+        self._members: dict[str, set[ModuleRef]] = {}  # modules as values that have such an attribute
         self._asks_subclasses = False
 
     def mention(self, names: Set[str] | None) -> None:
@@ -256,11 +257,14 @@ class Closure:
             self._mentioned = None
             self._work += self._ordered(one for waiting in self._waiting.values() for one in waiting)
             self._add(self._ordered(one for waiting in self._stores.values() for one in waiting))
+            for name, modules in self._members.items():
+                self._give(name, modules)
             return
         for name in self._ordered(names - self._mentioned):
             self._mentioned.add(name)
             self._work += self._ordered(self._waiting.pop(name, ()))
             self._add(self._ordered(self._stores.pop(name, ())))
+            self._give(name, self._members.pop(name, ()))
 
     def need(self, wanted: Set[Wanted]) -> None:
         """Takes in these things, now or when `run` comes to them."""
@@ -377,6 +381,8 @@ class Closure:
                 self._waiting.setdefault(name, set()).update(waiting)
         for name, positions in other._stores.items():
             self._store(name, positions)
+        for name, modules in other._members.items():
+            self._member(name, modules)
         self.mention(other._mentioned)
 
     def _store(self, name: str, positions: Iterable[int]) -> None:
@@ -386,12 +392,23 @@ class Closure:
             self._stores.setdefault(name, set()).update(positions)
 
     def _namespace(self, module: ModuleRef) -> None:
-        """A module used as a value needs all its names."""
+        """A module used as a value needs those of its names that somebody mentions."""
         if module.name not in self._slicer.timeline.loaded:
             self.late.add(module.name)
             return
-        members = self.namespaces.setdefault(module, {})
+        self.namespaces.setdefault(module, {})
         for name in member_names(self._slicer.project, module.name):
+            self._member(name, {module})
+
+    def _member(self, name: str, modules: Set[ModuleRef]) -> None:
+        if self._mentioned is None or name in self._mentioned or name in COMMON:
+            self._give(name, modules)
+        else:
+            self._members.setdefault(name, set()).update(modules)
+
+    def _give(self, name: str, modules: Iterable[ModuleRef]) -> None:
+        """Takes in an attribute of modules that are values."""
+        for module in self._ordered(modules):
             target = self._slicer.target(module.name, name)
             match target:
                 case Foreign(known=True) if there(target):
@@ -401,7 +418,16 @@ class Closure:
                     self.need({target})
                 case _:
                     raise Refused("module-escapes", f"{module.name}.{name} is not there")
-            members[name] = target
+            self.namespaces[module][name] = target
+
+    def objects(self) -> dict[ModuleRef, dict[str, Target]]:
+        """The modules used as values with their attributes, these in the order of their binding, loaded submodules last."""
+        found: dict[ModuleRef, dict[str, Target]] = {}
+        for module, members in self.namespaces.items():
+            listed = [name for name in member_names(self._slicer.project, module.name) if name in members]
+            listed += sorted(members.keys() - set(listed))
+            found[module] = {name: members[name] for name in listed}
+        return found
 
     def _add(self, positions: Iterable[int]) -> None:
         for position in positions:

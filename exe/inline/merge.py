@@ -14,7 +14,7 @@ from exe.inline.atonce import binding, needed_at_once
 from exe.inline.dynamic import piece_key
 from exe.inline.effects import Effects
 from exe.inline.lost import later
-from exe.inline.modulenames import looks_up, makes_classes, makes_classes_later
+from exe.inline.making import together
 from exe.inline.namespaces import filled, made, made_early
 from exe.inline.naming import ForeignName, Naming, assign_names
 from exe.inline.reading import UnitReading, reads_annotations
@@ -45,7 +45,7 @@ def merge(slice_: Slice) -> Merged:
         head += lines
     if slice_.shows_modules:
         pieces = [*_named(pieces, slice_)]
-        if slice_.assumed.read or any(map(looks_up, slice_.foreign)):
+        if slice_.assumed.read or slice_.looks_up:
             head += _registration(pieces, slice_, naming)
     blocks = tuple(Block(text, _origin(reading)) for text, reading in pieces if text)
     texts = ("\n".join(head), *(block.text for block in blocks))
@@ -149,18 +149,18 @@ def _named(pieces: list[tuple[str, UnitReading]], slice_: Slice) -> Iterator[tup
     Where classes alone can show it, it is set for what makes classes.
     """
     current = ""
-    anything = slice_.reads_modules
-    later = anything or any(makes_classes_later(reading.unit.node) for text, reading in pieces if text)
+    anything = slice_.asks_functions
+    made = together([reading.making for text, reading in pieces if text])
     for text, reading in pieces:
         module, node = reading.unit.module.name, reading.unit.node
         counts = not isinstance(node, ast.Import | ast.ImportFrom) and (
-            reading.has_module if anything else makes_classes(node)
+            reading.has_module if anything else made.now(reading.making)
         )
         if text and module != current and counts:
             current = module
             text = f"__name__ = {module!r}\n\n\n{text}"
         yield text, reading
-    if pieces and current != slice_.entry.module and later:
+    if pieces and current != slice_.entry.module and (anything or made.later):
         yield f"__name__ = {slice_.entry.module!r}", pieces[-1][1]
 
 

@@ -17,14 +17,24 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from exe.analysis.modules import FunctionNode
-from exe.analysis.targets import Foreign
 from exe.analysis.text import nodes_of
-from exe.inline.changes import immediate
 
 _SHOWING_CALLS: Final = frozenset({"repr", "str", "print", "format", "ascii"})
 _SHOWING_METHODS: Final = frozenset({"format", "join", "format_map", "write"})
-_TELLING: Final = frozenset({"traceback", "pickle", "inspect.getmodule", "pydoc", "pprint", "reprlib"})
-_LOOKING_UP: Final = frozenset({"dataclasses", "inspect", "pickle", "typing.get_type_hints", "sys.modules"})
+_TELLING: Final = ("traceback", "pickle", "inspect.getmodule", "pydoc", "pprint", "reprlib")
+_LOOKING_UP: Final = ("dataclasses", "inspect", "pickle", "typing.get_type_hints", "sys.modules")
+_OF_FUNCTIONS: Final = ("inspect", "pickle", "pydoc")
+"""What asks functions too for their module."""
+
+_MERE_LOOKS: Final = tuple(
+    f"inspect.{name}"
+    for name in (
+        *("is", "cleandoc", "unwrap", "currentframe", "getattr_static", "getmembers", "getmro", "getcallargs"),
+        *("signature", "Signature", "Parameter", "BoundArguments", "getfullargspec"),
+    )
+)
+"""What `inspect` has beside that: it asks nothing of the program's for a module."""
+
 _CLASS_NAMES: Final = frozenset(
     {
         "cls",
@@ -44,13 +54,6 @@ _CLASS_NAMES: Final = frozenset(
 )
 _CLASS_MARKS: Final = ("type", "__class__", "__base", "__mro__", "__origin__", "__args__")
 """What a text has, in any case of letters, where a variable of its functions evidently is a class."""
-
-
-_MAKERS: Final = frozenset(
-    """type namedtuple NamedTuple TypedDict NewType TypeVar ParamSpec make_dataclass new_class prepare_class Enum IntEnum
-    StrEnum Flag IntFlag __new__""".split()  # noqa: SIM905
-)
-"""Calls that make a class or something else that takes the name of the module that asks for it."""
 
 
 def shows_module(nodes: Iterable[ast.AST], source: str, classes: Iterable[str]) -> bool:
@@ -130,24 +133,11 @@ def _is_class(node: ast.expr, known: frozenset[str] | set[str]) -> bool:
             return False
 
 
-def makes_classes(node: ast.stmt) -> bool:
-    """Whether executing a statement may make a class: by a class statement, or by a call, of which anything may."""
-    for part in immediate(node):
-        match part:
-            case ast.ClassDef() | ast.Call():
-                return True
-            case ast.FunctionDef(decorator_list=[_, *_]) | ast.AsyncFunctionDef(decorator_list=[_, *_]):
-                return True
-            case _:
-                pass
-    return False
-
-
 def has_module(node: ast.stmt) -> bool:
-    """Whether executing a statement may make something that keeps the name of its module, or reads that name itself."""
+    """Whether a statement defines something that keeps the name of its module, or reads that name itself."""
     for part in ast.walk(node):
         match part:
-            case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda() | ast.Call():
+            case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
                 return True
             case ast.Name(id="__name__"):
                 return True
@@ -156,25 +146,37 @@ def has_module(node: ast.stmt) -> bool:
     return False
 
 
-def makes_classes_later(node: ast.stmt) -> bool:
-    """Whether a class may be made by the functions of a statement, when they are called."""
-    for part in ast.walk(node):
+def reads_module(nodes: Iterable[ast.AST], source: str) -> bool:
+    """Whether a statement may ask a function for the name of its module: whatever it asks, where that is not a class."""
+    if "__module__" not in source:
+        return False
+    for part in nodes:
         match part:
-            case ast.ClassDef() if part is not node:
+            case ast.Attribute(attr="__module__", value=value, ctx=ast.Load()) if not _is_class(value, _CLASS_NAMES):
                 return True
-            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args) if name in _MAKERS:
-                if name != "type" or len(args) != 1:
-                    return True
+            case ast.Constant(value="__module__"):
+                return True
             case _:
                 pass
     return False
 
 
-def tells(foreign: Foreign) -> bool:
-    """Whether something of the standard library tells the modules of classes by itself."""
-    return foreign.module.partition(".")[0] in _TELLING or foreign.dotted in _TELLING
+def tells(text: str) -> bool:
+    """Whether something of the standard library, by its dotted name, tells the modules of classes by itself."""
+    return _among(text, _TELLING)
 
 
-def looks_up(foreign: Foreign) -> bool:
+def looks_up(text: str) -> bool:
     """Whether something of the standard library looks a module up by the name that a class has."""
-    return foreign.module in _LOOKING_UP or foreign.dotted in _LOOKING_UP or foreign == Foreign("sys", None, True)
+    return text == "sys" or _among(text, _LOOKING_UP)
+
+
+def asks_functions(text: str) -> bool:
+    """Whether something of the standard library asks functions for their module."""
+    return _among(text, _OF_FUNCTIONS)
+
+
+def _among(text: str, names: Iterable[str]) -> bool:
+    if text.startswith(_MERE_LOOKS):
+        return False
+    return any(text == name or text.startswith(f"{name}.") for name in names)

@@ -1,4 +1,5 @@
-"""A module used as a value (`getattr(mod, name)`, `self.utils = mod`) becomes an object with the module's names.
+"""A module used as a value (`getattr(mod, name)`, `self.utils = mod`) becomes an object with the module's names,
+but for those that nothing in the program mentions, as with methods (`exe.inline.members`).
 
 It is made right behind the last statement of the module, when its names have the values that others see. It is a
 `types.ModuleType`, since what that says of a name that it does not have shows in messages. A package has its loaded

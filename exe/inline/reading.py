@@ -15,7 +15,8 @@ from exe.analysis.targets import Builtin, Foreign, Missing, ModuleRef, Slot, Tar
 from exe.analysis.units import IMPORT_ERRORS, WIDE_ERRORS, Unit, lookup_in
 from exe.inline.dynamic import piece_key
 from exe.inline.libstate import shown
-from exe.inline.modulenames import has_module, shows_module
+from exe.inline.making import Making, making
+from exe.inline.modulenames import has_module, reads_module, shows_module
 from exe.inline.namespaces import member_names
 from exe.inline.order import Timeline
 from exe.inline.quoted import quoted_uses
@@ -100,7 +101,7 @@ class UnitReading:
     @cached_property
     def has_module(self) -> bool:
         """Whether the unit may make something that keeps the name of its module."""
-        return has_module(self.unit.node)
+        return has_module(self.unit.node) or self.making.calls or self.making.now
 
     @cached_property
     def demands(self) -> Demands:
@@ -180,9 +181,26 @@ class UnitReading:
 
     @cached_property
     def reads_module(self) -> bool:
-        """Whether its text asks something for the name of its module."""
+        """Whether it may ask a function for the name of its module."""
         start, end = self.unit.module.lines.span(self.unit.node)
-        return "__module__" in self.unit.module.source[start:end]
+        return reads_module(self.unit.nodes, self.unit.module.source[start:end])
+
+    @cached_property
+    def making(self) -> Making:
+        """What it does to make classes."""
+        names: dict[int, str] = {}
+        for use, found in self.uses:
+            text = found.target.name if isinstance(found.target, Builtin) else found.text(use)
+            if text:
+                names[id(use.attributes[-1] if use.attributes else use.node)] = text
+        return making(self.unit.node, names)
+
+    @cached_property
+    def library(self) -> frozenset[str]:
+        """The dotted names of what it uses of libraries but in annotations, and of what its functions import."""
+        texts = {found.text(use) for use, found in self.uses if use.reading is Reading.NONE}
+        texts.update(entry.target.dotted for entry in self.imports if isinstance(entry.target, Foreign))
+        return frozenset(texts - {""})
 
     @cached_property
     def asks_subclasses(self) -> bool:

@@ -21,7 +21,7 @@ from exe.inline.effects import Effects, effects_in, touched_by
 from exe.inline.libstate import TABLES
 from exe.inline.lost import Lost, at_once
 from exe.inline.members import Members
-from exe.inline.modulenames import looks_up, tells
+from exe.inline.modulenames import asks_functions, looks_up, tells
 from exe.inline.order import Timeline
 from exe.inline.reading import Reader, UnitReading
 from exe.inline.result import Hazard, Refused
@@ -52,15 +52,34 @@ class Slice:
     lost: Lost
 
     @cached_property
-    def shows_modules(self) -> bool:
-        """Whether the module of a class can become text in the program."""
-        return any(reading.shows_module for reading in self.readings) or any(map(tells, self.foreign))
+    def library(self) -> frozenset[str]:
+        """The dotted names of what it uses of libraries, as long as they are written; of what escapes, the module's or member's own."""
+        used = {found.target for reading in self.readings for _, found in reading.uses}
+        texts = {text for reading in self.readings for text in reading.library}
+        texts.update(one.dotted for one in self.foreign if one not in used)
+        texts.update(
+            one.dotted for members in self.namespaces.values() for one in members.values() if isinstance(one, Foreign)
+        )
+        for reading in self.readings:
+            if isinstance(reading.unit.node, ast.Import | ast.ImportFrom):
+                given = [self.resolve_import(one) for one in reading.unit.binds.values() if one is not None]
+                texts.update(one.dotted for one in given if isinstance(one, Foreign))
+        return frozenset(texts)
 
     @cached_property
-    def reads_modules(self) -> bool:
-        """Whether the module of a function, or of anything, is asked for, or a module looked up by its name."""
-        asked = any(reading.reads_module for reading in self.readings)
-        return asked or any(tells(one) or looks_up(one) for one in self.foreign)
+    def shows_modules(self) -> bool:
+        """Whether the module of a class can become text in the program."""
+        return any(reading.shows_module for reading in self.readings) or any(map(tells, self.library))
+
+    @cached_property
+    def asks_functions(self) -> bool:
+        """Whether a function may be asked for its module."""
+        return any(reading.reads_module for reading in self.readings) or any(map(asks_functions, self.library))
+
+    @cached_property
+    def looks_up(self) -> bool:
+        """Whether a module may be looked up by the name that a class has."""
+        return any(map(looks_up, self.library))
 
     def star_gives(self, unit: Unit, name: str) -> bool:
         """Whether an import gives a name: a star import in a circle gives only what is bound by then."""
@@ -198,7 +217,7 @@ class Slicer(Reader):
             reading = by_position[position]
             hazards[reading] = (*hazards.get(reading, ()), one)
         return Slice(
-            self.timeline, entry, readings, hazards, closure.foreign, late, found, self, closure.namespaces, lost
+            self.timeline, entry, readings, hazards, closure.foreign, late, found, self, closure.objects(), lost
         )
 
     def _without(
