@@ -6,7 +6,7 @@ A deletion breaks something in one of four ways, decided in this order:
 
 | name | what it is |
 |---|---|
-| reference | a name that the rest of the program, or the call of a case, still reads is bound by nothing any more; or a statement that runs before the name is bound again reads it |
+| reference | a name that the rest of the program, or the call of a case, still reads is bound by nothing any more, or by an earlier statement that gives it something else; or a statement that runs before the name is bound again reads it |
 | loading | the program does not load in the sandbox |
 | result | a case has another outcome than under the whole program |
 | module | a class or function of the program says that it is of another module |
@@ -43,6 +43,7 @@ HOW: Final = ("reference", "loading", "result", "module", "survived")
 MODULES: Final = "{name: one.__module__ for name, one in globals().items() if isinstance(one, (type, type(lambda: 0)))}"
 """The call by which a program tells the modules of its classes and functions."""
 
+DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 APART: Final = ("docstring", "future import")
 KINDS: Final = ("import", "function", "class", "assignment", "call", "block", "other")
 
@@ -146,7 +147,9 @@ def deletions(program: Program, calls: Iterable[str]) -> Iterator[Deletion]:
     for index, (node, (first, last), own) in enumerate(zip(tree.body, spans, facts, strict=True)):
         rest = (data[:first] + b"pass" + data[last:]).decode()
         broken = any(
-            _unbound(name, own, binders, readers) or _read_before(name, tree.body[index + 1 :], facts[index + 1 :])
+            _unbound(name, own, binders, readers)
+            or _read_before(name, tree.body[index + 1 :], facts[index + 1 :])
+            or (isinstance(node, DEFINITIONS) and _read_later(name, index, tree.body, facts))
             for name in own.bound
         ) or _unloaded(node, tree, imported)
         text = data[first:last].decode().split("\n", 1)[0]
@@ -176,6 +179,16 @@ def _read_before(name: str, behind: Sequence[ast.stmt], facts: Sequence[Facts]) 
         if name in own.bound:
             return False
     return False
+
+
+def _read_later(name: str, index: int, body: Sequence[ast.stmt], facts: Sequence[Facts]) -> bool:
+    """Whether functions read a name of which this is the last of several definitions."""
+    if name in BUILTINS or any(name in own.bound | own.assigned for own in facts[index + 1 :]):
+        return False
+    others = [(node, own) for at, (node, own) in enumerate(zip(body, facts, strict=True)) if at != index]
+    return any(name in own.bound for _, own in others) and any(
+        name in own.read and isinstance(node, DEFINITIONS) for node, own in others
+    )
 
 
 def _reads(part: ast.AST, name: str) -> bool:

@@ -13,7 +13,8 @@ ground truth anyway.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Set
 from typing import Final
 
 from exe.analysis.modules import FunctionNode
@@ -35,7 +36,7 @@ _MERE_LOOKS: Final = tuple(
 )
 """What `inspect` has beside that: it asks nothing of the program's for a module."""
 
-_CLASS_NAMES: Final = frozenset(
+CLASS_NAMES: Final = frozenset(
     {
         "cls",
         "klass",
@@ -52,21 +53,21 @@ _CLASS_NAMES: Final = frozenset(
         "hint",
     }
 )
+"""Names of variables that are classes, unless they evidently are text."""
+
 _CLASS_MARKS: Final = ("type", "__class__", "__base", "__mro__", "__origin__", "__args__")
 """What a text has, in any case of letters, where a variable of its functions evidently is a class."""
 
 
-def shows_module(nodes: Iterable[ast.AST], source: str, classes: Iterable[str]) -> bool:
-    """Whether a statement can turn the module of a class into text. `classes` are names that stand for classes there.
+def shows_module(nodes: Iterable[ast.AST], source: str, classes: Iterable[str], texts: Set[int] = frozenset()) -> bool:
+    """Whether a statement can turn a class, with its module, into text. `classes` are names that stand for classes there.
 
-    `nodes` are all nodes of the statement.
+    `nodes` are all nodes of the statement, `texts` ids of the expressions in it that name functions that return text.
     """
-    if "__module__" in source:
-        return True
     shown = [one for part in nodes for one in _shown(part)]
     if not shown:
         return False
-    known = _CLASS_NAMES | set(classes)
+    known = (CLASS_NAMES - _text_variables(nodes, texts)) | set(classes)
     if any(mark in source.lower() for mark in _CLASS_MARKS):
         for part in nodes:
             if isinstance(part, FunctionNode):
@@ -74,16 +75,84 @@ def shows_module(nodes: Iterable[ast.AST], source: str, classes: Iterable[str]) 
     return any(_is_class(one, known) for one in shown)
 
 
+def module_tests(nodes: Iterable[ast.AST], source: str) -> Iterator[str | None]:
+    """What a statement asks `__module__` of things to begin with, None where it does anything else with it.
+
+    Copying it from one thing to another is nothing: whoever comes to ask that one does so somewhere.
+    """
+    if "__module__" not in source:
+        return
+    known: dict[int, tuple[str, ...]] = {}
+    for part in nodes:  # what is around comes first
+        match part:
+            case ast.Assign(
+                targets=[ast.Attribute(attr="__module__")], value=ast.Attribute(attr="__module__") as value
+            ):
+                known[id(value)] = ()
+            case ast.Call(func=ast.Attribute(attr="startswith", value=value), args=[ast.Constant(value=str() as text)]):
+                known[id(value)] = (text,)
+            case ast.Compare(left=value, ops=[ast.Eq() | ast.NotEq()], comparators=[ast.Constant(value=str() as text)]):
+                known[id(value)] = (text,)
+            case ast.Compare(left=value, ops=[ast.In() | ast.NotIn()], comparators=[ast.Tuple(elts=parts)]) if all(
+                isinstance(one, ast.Constant) and isinstance(one.value, str) for one in parts
+            ):
+                known[id(value)] = tuple(str(one.value) for one in parts if isinstance(one, ast.Constant))
+            case ast.Attribute(attr="__module__", ctx=ast.Load()) | ast.Name(id="__module__", ctx=ast.Load()):
+                yield from known.get(id(part), (None,))
+            case ast.Constant(value=str() as text) if "__module__" in text:
+                yield None
+            case _:
+                pass
+
+
+def _text_variables(nodes: Iterable[ast.AST], texts: Set[int]) -> set[str]:
+    """Names that are bound to nothing but text wherever they are bound."""
+    bound: Counter[str] = Counter()
+    text: Counter[str] = Counter()
+    for part in nodes:
+        match part:
+            case ast.Name(id=name, ctx=ast.Store()) if name in CLASS_NAMES:
+                bound[name] += 1
+            case ast.arg(arg=name, annotation=annotation) if name in CLASS_NAMES:
+                bound[name] += 1
+                text[name] += isinstance(annotation, ast.Name) and annotation.id == "str"
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in CLASS_NAMES and _is_text(value, texts):
+                text[name] += 1
+            case _:
+                pass
+    return {name for name in text if bound[name] == text[name]}
+
+
+def _is_text(node: ast.expr, texts: Set[int]) -> bool:
+    match node:
+        case ast.Constant(value=str()) | ast.JoinedStr():
+            return True
+        case ast.BinOp(left=left, op=ast.Add() | ast.Mod()):
+            return _is_text(left, texts)
+        case ast.IfExp(body=first, orelse=second):
+            return _is_text(first, texts) and _is_text(second, texts)
+        case ast.Call(func=ast.Attribute(attr="format" | "join")):
+            return True
+        case ast.Call(func=func):
+            return id(func) in texts
+        case _:
+            return False
+
+
 def _class_variables(function: FunctionNode) -> Iterator[str]:
     """Parameters annotated as classes, and variables assigned `type(x)` or `x.__class__`."""
     arguments = function.args
-    for argument in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]:
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    for argument in every:
         if argument.annotation is not None:
             text = ast.unparse(argument.annotation).strip("'\"").lower()
             if text == "type" or "type[" in text:
                 yield argument.arg
+    own = any(argument.arg == "type" for argument in every)  # what it calls is what it was given
     for part in nodes_of(function):
         match part:
+            case ast.Assign(value=ast.Call(func=ast.Name(id="type"))) if own:
+                pass
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_class(value, frozenset()):
                 yield name
             case ast.NamedExpr(target=ast.Name(id=name), value=value) if _is_class(value, frozenset()):
@@ -150,11 +219,17 @@ def reads_module(nodes: Iterable[ast.AST], source: str) -> bool:
     """Whether a statement may ask a function for the name of its module: whatever it asks, where that is not a class."""
     if "__module__" not in source:
         return False
-    for part in nodes:
+    copied: set[int] = set()
+    for part in nodes:  # what is around comes first
         match part:
-            case ast.Attribute(attr="__module__", value=value, ctx=ast.Load()) if not _is_class(value, _CLASS_NAMES):
-                return True
-            case ast.Constant(value="__module__"):
+            case ast.Assign(
+                targets=[ast.Attribute(attr="__module__")], value=ast.Attribute(attr="__module__") as value
+            ):
+                copied.add(id(value))
+            case ast.Attribute(attr="__module__", value=value, ctx=ast.Load()) if id(part) not in copied:
+                if not _is_class(value, CLASS_NAMES):
+                    return True
+            case ast.Constant(value=str() as text) if "__module__" in text:
                 return True
             case _:
                 pass

@@ -16,7 +16,7 @@ from exe.analysis.units import IMPORT_ERRORS, WIDE_ERRORS, Unit, lookup_in
 from exe.inline.dynamic import piece_key
 from exe.inline.libstate import shown
 from exe.inline.making import Making, making
-from exe.inline.modulenames import has_module, reads_module, shows_module
+from exe.inline.modulenames import CLASS_NAMES, has_module, module_tests, reads_module, shows_module
 from exe.inline.namespaces import member_names
 from exe.inline.order import Timeline
 from exe.inline.quoted import quoted_uses
@@ -93,6 +93,7 @@ class UnitReading:
     pinned: list[Slot] = field(default_factory=list)
     reads_annotations: bool = False
     hazards: dict[Hazard, None] = field(default_factory=dict)  # of imports alone
+    text_makers: set[int] = field(default_factory=set)  # ids of what names functions that return text
     submodules: frozenset[tuple[str, str]] | None = None  # of the standard library, as merging asks once of a unit
     works_by_annotation: bool | None = None  # as merging asks once of a unit
     summary: object = None  # what naming asks once of a unit
@@ -172,18 +173,27 @@ class UnitReading:
 
     @cached_property
     def shows_module(self) -> bool:
-        """Whether the module of a class can become text here."""
-        start, end = self.unit.module.lines.span(self.unit.node)
+        """Whether a class, with its module, can become text here."""
         classes = {
             use.name for use, found in self.uses if isinstance(found.target, Slot) and use.name[:1].isupper()
         } - {use.name for use, _ in self.uses if use.name.isupper()}
-        return shows_module(self.unit.nodes, self.unit.module.source[start:end], classes)
+        return shows_module(self.unit.nodes, self.text, classes, self.text_makers)
+
+    @cached_property
+    def module_tests(self) -> frozenset[str | None]:
+        """What it asks `__module__` of things to begin with, None among it where it does anything else with that."""
+        return frozenset(module_tests(self.unit.nodes, self.text))
+
+    @cached_property
+    def text(self) -> str:
+        """The statement as it was written."""
+        start, end = self.unit.module.lines.span(self.unit.node)
+        return self.unit.module.source[start:end]
 
     @cached_property
     def reads_module(self) -> bool:
         """Whether it may ask a function for the name of its module."""
-        start, end = self.unit.module.lines.span(self.unit.node)
-        return reads_module(self.unit.nodes, self.unit.module.source[start:end])
+        return reads_module(self.unit.nodes, self.text)
 
     @cached_property
     def making(self) -> Making:
@@ -347,9 +357,27 @@ class Reader:
             if reads_annotations(use, found):
                 reading.reads_annotations = True
             reading.uses.append((use, found))
+        if any(use.name in CLASS_NAMES and use.context == "store" for use in unit.names.uses):
+            reading.text_makers = {
+                id(use.attributes[-1] if use.attributes else use.node)
+                for use, found in reading.uses
+                if use.called and isinstance(found.target, Slot) and self._returns_text(found.target)
+            }
         if unit.names.quoted:
             reading.uses += [(use, self.resolve(unit, use)) for use in quoted_uses(unit) if use.home is None]
         return reading
+
+    def _returns_text(self, slot: Slot) -> bool:
+        """Whether a global is a function that says that it returns text."""
+        units = self.project.table(slot.module).binders.get(slot.name, ())
+        nodes = [unit.node for unit in units]
+        return bool(nodes) and all(
+            isinstance(node, ast.FunctionDef)
+            and not node.decorator_list
+            and isinstance(node.returns, ast.Name)
+            and node.returns.id == "str"
+            for node in nodes
+        )
 
     def _before_binding(self, target: Target, unit: Unit) -> bool:
         """Whether a builtin is read that the module shadows further down, or here: `range = xrange if … else range`."""

@@ -69,7 +69,11 @@ class Slice:
     @cached_property
     def shows_modules(self) -> bool:
         """Whether the module of a class can become text in the program."""
-        return any(reading.shows_module for reading in self.readings) or any(map(tells, self.library))
+        if any(reading.shows_module for reading in self.readings) or any(map(tells, self.library)):
+            return True
+        tests = {test for reading in self.readings for test in reading.module_tests}
+        modules = {"__main__", "program", *(reading.unit.module.name for reading in self.readings)}
+        return any(test is None or any(one.startswith(test) for one in modules) for test in tests)
 
     @cached_property
     def asks_functions(self) -> bool:
