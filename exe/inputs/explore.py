@@ -7,6 +7,7 @@ runs made (`aim`), of inputs that brought something new before (a branch, an exc
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,7 +36,7 @@ SLOWEST = 8  # inputs that took too long, after which there are no further ones
 STEPS = (
     400_000  # branches that an input may come to while it only guides: a count, so that the same seed gives the same
 )
-SECONDS = 1.0  # of CPU time that it may take; stands behind the count, for what takes long without branching
+SECONDS = 0.5  # of CPU time that it may take; stands behind the count, for what takes long without branching
 KEPT = 60  # inputs that brought something new, from which others are made
 
 Execute = Callable[[Iterable[Job]], Iterator[tuple[Outcome, ...]]]
@@ -103,7 +104,8 @@ def _step(ran: int, slow: int) -> int:
 
 def _scarce(returning: Sequence[dict[str, Json]], ran: int) -> list[dict[str, Json]]:
     """The latest inputs that returned a value, to be preferred where few did."""
-    return list(returning[-LATEST // 2 :]) if len(returning) * 4 < ran else []
+    latest = returning[-LATEST:] if len(returning) * 4 < ran else []
+    return list(itertools.islice(itertools.cycle(latest), LATEST))
 
 
 def _status(one: Trial) -> str:

@@ -7,9 +7,10 @@ nothing new, calls do not end, or the budget is spent, which is smaller for long
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from exe.inputs.explore import ENDING, Execute, explore, run
+from exe.inputs.explore import ENDING, Execute, Pool, explore, run
 from exe.inputs.schema import read_schema
 from exe.inputs.select import select
 from exe.inputs.validators import Trial, final
@@ -39,25 +40,37 @@ def generate(program: Program, *, seed: int, count: int, execute: Execute) -> Ge
     """
     sizes = [FIRST * count, *[NEXT * count] * (MOST - 1)]
     trials: list[Trial] = []
-    quiet = stale = 0
-    returned: set[str] = set()
+    patience = _Patience(enough=count // 2)
     for index, pool in enumerate(explore(program, seed=seed, sizes=sizes, execute=execute)):
         trials += pool.trials
         if trials and all(one.outcome is not None and one.outcome.status == "unloadable" for one in trials):
             detail = trials[0].outcome.detail if trials[0].outcome is not None else ""
             return Generated([], [Rejection(subject=program.id, stage="generate", reason="unloadable", detail=detail)])
-        quiet = 0 if pool.novel else quiet + 1
-        stale = 0 if pool.further else stale + 1
         loads = index + 1 + sum(one.outcome is None or one.outcome.status in ENDING for one in trials)
-        returned |= {one.output for one in pool.trials if one.usable and not one.raises}
-        longer = 1 if len(returned) > count // 2 else 2
-        if (
-            quiet >= QUIET * longer
-            or stale >= STALE * longer
-            or (index > 0 and loads * (len(program.source) + FORK) > LOADED)
-        ):
+        if patience.ends(pool) or (index > 0 and loads * (len(program.source) + FORK) > LOADED):
             break
     return _settle(program, trials, count, execute)
+
+
+@dataclass(slots=True)
+class _Patience:
+    """Counts pools that brought nothing; while no more than `enough` different values were returned, a further one is something."""
+
+    enough: int
+    quiet: int = 0
+    stale: int = 0
+    returned: set[str] = field(default_factory=set)
+
+    def ends(self, pool: Pool) -> bool:
+        """Whether there were too many of them in a row, this pool being the last."""
+        values = {one.output for one in pool.trials if one.usable and not one.raises}
+        few = len(self.returned) <= self.enough
+        wanted = few and not values <= self.returned
+        self.returned |= values
+        self.quiet = 0 if pool.novel or wanted else self.quiet + 1
+        self.stale = 0 if pool.further or wanted else self.stale + 1
+        longer = 2 if few else 1
+        return self.quiet >= QUIET * longer or self.stale >= STALE * longer
 
 
 def _settle(program: Program, trials: list[Trial], count: int, execute: Execute) -> Generated:

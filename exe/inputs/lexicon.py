@@ -100,7 +100,8 @@ HINTS: dict[str, tuple[str, ...]] = {
     "mime": ("text/html", "application/json; charset=utf-8", "image/*", "bad"),
     "content_type": ("text/html", "application/json; charset=utf-8", "image/*;q=0.8"),
     "cookie": ("a=1; b=2", "session=abc; Path=/; HttpOnly"),
-    "token": ("abc123", "Bearer x.y.z", "foo", ","),
+    "token": ("abc123", "Bearer x.y.z", "foo", ",", "eyJhbGciOiAiSFMyNTYifQ.eyJhIjogMX0.c2ln"),
+    "jwt": ("eyJhbGciOiAiSFMyNTYifQ.eyJhIjogMX0.c2ln", "x.y.z", "eyJhIjogMX0.e30.", "x"),
     "id": ("42", "abc-123", "550e8400-e29b-41d4-a716-446655440000", "i-0abc", "a_b"),
     "uuid": ("550e8400-e29b-41d4-a716-446655440000", "not-a-uuid"),
     "arn": ("arn:aws:s3:::bucket/key", "arn:aws:iam::123456789012:role/x"),
@@ -149,7 +150,17 @@ READ: dict[str, tuple[str, ...]] = {
     **{word: HINTS[word] for word in ("json", "hex", "date", "url", "html", "ip", "number", "uuid", "command")},
     "escaped": ("a%20b", "%41%zz", "100%", "%C3%A9", "a+b"),
     "literal": ("[1, 2]", "{'a': 1}", "(1,)", "'x'", "None", "1 +", "x"),
-    "base64": ("aGVsbG8=", "YQ==", "_-8=", "a", "!!!!", ""),
+    "base64": (
+        "aGVsbG8=",
+        "YQ==",
+        "_-8=",
+        "a",
+        "!!!!",
+        "",
+        "eyJhIjogMX0=",  # {"a": 1}
+        "eyJhbGciOiAiSFMyNTYifQ.eyJhIjogMX0.c2ln",  # {"alg": "HS256"}, {"a": 1}, sig
+    ),
+    "lines": ("1\nab\n", "one\ntwo\n3", "a=1\nb=2\n", "x\n\n# y\n  z\n", "name: x\nsize: 2\n", "\n"),
     "letters": ("ßtraße", "ＡＢＣ", "e\u0301", "\u00ad", "İ", "ﬁ", "\u200d", "①"),
 }
 """What a text is read as (`exe.inputs.uses`) → texts, bad ones among them."""

@@ -61,9 +61,10 @@ def part_of(value: Json, below: Below) -> str | None:
         case str() if value:
             words = value.split() or [value]
             first, last = sorted((below(min(len(value), 90) + 1), below(min(len(value), 90) + 1)))
-            lines = value.splitlines() or [value]
-            parts = value[first:last], value[:first], value[first:], value, lines[below(min(len(lines), 90))]
-            return (*parts, words[below(min(len(words), 90))])[below(6)]
+            lines = value.splitlines()
+            if len(lines) > 1 and below(2):
+                return lines[below(min(len(lines), 90))].strip()
+            return (value[first:last], words[below(min(len(words), 90))], value[:first], value[first:], value)[below(5)]
         case dict() if value:
             return str(list(value)[below(min(len(value), 90))])
         case list() if value:

@@ -36,6 +36,7 @@ READERS: Mapping[str, str] = {
     "normalize": "letters",
     "casefold": "letters",
     "shlex": "command",
+    "splitlines": "lines",
 }
 """The function or method that reads a text → the word of the lexicon for such texts."""
 

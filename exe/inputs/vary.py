@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from exe.inputs import samples, texts
 from exe.inputs.encode import arm_of, wrap
+from exe.inputs.schema import key_form
 from exe.records import Json, Parameter, Type
 
 if TYPE_CHECKING:
@@ -64,9 +65,10 @@ def varied(maker: Maker, found: Type, value: Json, name: str = "") -> Json:
             at = maker.below(len(value))
             return [*value[:at], varied(maker, found.args[at], value[at], name), *value[at + 1 :]]
         case ("dict", dict()) if value:
-            return _varied_dict(maker, found.args[1], value)
+            keys, inner = found.args
+            return _varied_dict(maker, keys, inner, value)
         case ("any", dict()) if value and "@odata.type" not in value:
-            return _varied_dict(maker, found, value)
+            return _varied_dict(maker, _TEXT, found, value)
         case ("dataclass" | "namedtuple" | "object" | "typeddict", dict()) if found.fields:
             part = maker.choose(found.fields)
             if part.name not in value or (not part.required and maker.chance(30)):
@@ -93,13 +95,14 @@ def _varied_list(maker: Maker, element: Type, items: list[Json], name: str) -> l
             return [*items[:at], varied(maker, element, items[at], name), *items[at + 1 :]]
 
 
-def _varied_dict(maker: Maker, inner: Type, entries: dict[str, Json]) -> Json:
+def _varied_dict(maker: Maker, keys: Type, inner: Type, entries: dict[str, Json]) -> Json:
     """A key left out, renamed, put in, or its value varied."""
     key = maker.choose(sorted(entries))
     match maker.below(4):
         case 0:
             return {one: value for one, value in entries.items() if one != key}
         case 1:
-            return {**entries, maker.key_text(key): maker.value(inner, key, 1)}
+            other = maker.key_text(key) if key_form(keys) == "text" else str(maker.value(keys, "", 1))
+            return {**entries, other: maker.value(inner, key, 1)}
         case _:
             return {**entries, key: varied(maker, inner, entries[key], key)}

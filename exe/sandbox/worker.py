@@ -161,7 +161,7 @@ class Zygote:
 
     def work(self, job: Any) -> None:
         """Answer every call of a job, in order, each from a process of its own."""
-        code: bytes | None = None
+        code = self._probed(job)
         instrumented: bytes | None = None
         for at in range(job.calls):
             more = at + 1 < job.calls
@@ -190,7 +190,7 @@ class Zygote:
         A child sends it before any of it runs, so that no program has a word in what another one is.
         """
         at = 0
-        code = self.probed[1] if job.cover and job.source == self.probed[0] else None
+        code = self._probed(job)
 
         def pass_on(outcomes: list[Any], cpu: float) -> None:
             nonlocal at
@@ -208,6 +208,10 @@ class Zygote:
             if heard.failure is None or (heard.outcomes and heard.failure.status in _INHERITED):
                 continue
             pass_on([(b"R", heard.failure)], heard.cpu)
+
+    def _probed(self, job: Any) -> bytes | None:
+        """The compiled program of a job with probes, where the latest batch was of the same one."""
+        return self.probed[1] if job.cover and job.source == self.probed[0] else None
 
     def _reply(self, job: Any, call: int, outcome: Any, cpu: float, trace: bytes = b"{}") -> bytes:
         """One frame. `outcome` is what a child wrote, or the zygote's own word of what became of it."""

@@ -188,3 +188,31 @@ def test_whole_signature(tmp_path: Path, seed: int) -> None:
     assert "mode='x'" in texts
     assert "date(" in texts
     assert "**{" not in texts
+
+
+VARIED = """
+from enum import Enum
+from typing import IO, Any, Literal, Optional
+class Mode(Enum):
+    A = 1
+    B = 2
+class Box:
+    def __init__(self, sides: "dict[int, str] | None" = None, *, data: Optional[bytes] = None):
+        self.sides = sides
+    def f(self, x: dict[int, str] | None, y: IO[Any], z: dict[Mode, list[int]] | str, w: dict[tuple[int, int], bytes] | int,
+          v: dict[Literal["a", "b"], float] | None = None) -> str:
+        return "x"
+"""
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_made_of_earlier_inputs_conforms(tmp_path: Path, seed: int) -> None:
+    _, program, signature = build(tmp_path, VARIED, "Box.f")
+    hints = mine(program.source, program.entry)
+    examples: list[Any] = []
+    for turn in range(6):
+        calls = draw(program, signature, hints, seed=seed + 10 * turn, size=60, examples=examples)
+        assert len(calls) >= 50
+        examples = [call.arguments for call in calls.values()]
+        for arguments in examples:
+            assert conformity(program.parameters, signature, arguments)[1] is None

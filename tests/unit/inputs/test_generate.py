@@ -44,7 +44,8 @@ def f(text: str, mode: Mode = Mode.FAST, *, keys: set[str] = frozenset(), limit:
 
 def test_calls_reach_what_the_code_tells(tmp_path: Path) -> None:
     _, program, signature = build(tmp_path, SOURCE)
-    calls, rejections = generate(program, seed=0, count=15, execute=execute)
+    with Sandbox(workers=1) as sandbox:
+        calls, rejections = generate(program, seed=0, count=15, execute=sandbox.execute)
     assert rejections == []
     assert len(calls) == 15
     assert all(call.call == call_text("f", signature, call.arguments) for call in calls)
