@@ -26,10 +26,10 @@ import json
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, cast
 
 from exe import taskset
 from exe.analysis.stdlib import BUILTINS
@@ -58,6 +58,7 @@ class Deletion:
     text: str
     how: str
     source: str
+    bound: frozenset[str]
 
 
 def main() -> int:
@@ -109,26 +110,30 @@ def decided(listed: Sequence[tuple[Program, tuple[str, ...]]], sandbox: Sandbox)
     expected = dict(zip(wholes, sandbox.execute(jobs), strict=True))
     runs = sandbox.execute(Job(source=one.source, calls=(*calls, MODULES), batch=True) for one, calls in open_)
     ways = {
-        (one.program.id, one.line): how(expected[one.program.id], outcomes)
+        (one.program.id, one.line): how(expected[one.program.id], outcomes, one.bound)
         for (one, _), outcomes in zip(open_, runs, strict=True)
     }
     return [
-        Deletion(one.program, one.line, one.kind, one.text, one.how or ways[one.program.id, one.line], "")
+        Deletion(one.program, one.line, one.kind, one.text, one.how or ways[one.program.id, one.line], "", one.bound)
         for one, _ in found
     ]
 
 
-def how(expected: Sequence[Outcome], found: Sequence[Outcome]) -> str:
-    """What a deletion broke, by the outcomes of the cases before and after it, that of MODULES behind them."""
+def how(expected: Sequence[Outcome], found: Sequence[Outcome], bound: Set[str]) -> str:
+    """What the deletion of what binds some names broke, by the outcomes of the cases before and after it, that of MODULES behind them."""
     if any(outcome.status == "unloadable" for outcome in found):
         return "loading"
     pairs = zip(expected[:-1], found[:-1], strict=True)
     if any((one.status, one.plain, one.typed) != (two.status, two.plain, two.typed) for one, two in pairs):
         return "result"
-    before, after = expected[-1].plain, found[-1].plain
-    if isinstance(before, dict) and isinstance(after, dict):
-        return "module" if any(before[name] != after[name] for name in before.keys() & after.keys()) else "survived"
-    return "survived"
+    before, after = modules_in(expected[-1]), modules_in(found[-1])
+    others = (before.keys() & after.keys()) - bound
+    return "module" if any(before[name] != after[name] for name in others) else "survived"
+
+
+def modules_in(outcome: Outcome) -> dict[str, Any]:
+    """What a program answered to MODULES, by global; nothing where it could not."""
+    return cast("dict[str, Any]", outcome.plain["value"]) if outcome.status == "value" else {}
 
 
 def deletions(program: Program, calls: Iterable[str]) -> Iterator[Deletion]:
@@ -153,7 +158,7 @@ def deletions(program: Program, calls: Iterable[str]) -> Iterator[Deletion]:
             for name in own.bound
         ) or _unloaded(node, tree, imported)
         text = data[first:last].decode().split("\n", 1)[0]
-        yield Deletion(program, node.lineno, kind_of(node), text, "reference" if broken else "", rest)
+        yield Deletion(program, node.lineno, kind_of(node), text, "reference" if broken else "", rest, own.bound)
 
 
 def _span(node: ast.stmt, starts: Sequence[int]) -> tuple[int, int]:
