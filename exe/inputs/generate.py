@@ -77,12 +77,18 @@ def _settle(program: Program, trials: list[Trial], count: int, execute: Execute)
     """Select, then apply the final rules; what did not run to an outcome is told by status."""
     statuses = Counter(one.outcome.status for one in trials if one.outcome is not None and not one.usable)
     details = {one.outcome.status: one.outcome.detail for one in reversed(trials) if one.outcome is not None}
+    alike = len(statuses) == 1 and statuses.total() == len(trials)
     rejections = [
         Rejection(
-            subject=program.id, stage="generate", reason=status, detail=f"{number} inputs, the first: {details[status]}"
+            subject=program.id,
+            stage="generate",
+            reason=status,
+            detail=f"{'all of ' if alike else ''}{number} inputs, the first: {details[status]}",
         )
         for status, number in sorted(statuses.items())
     ]
+    if alike:  # whatever it is given, it comes to that
+        return Generated([], rejections)
     chosen, ran = _confirmed(program, [one for one in trials if one.usable], count, execute)
     kept, dropped = final(program.id, chosen)
     if not kept:  # then the reason is told of all that ran
