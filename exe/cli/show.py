@@ -54,14 +54,14 @@ def command(
         sets = [tasks, *(taskset.read_set(options.set_folder(other)) for other in others)]
         click.echo(generators.report(sets, unsafe=unsafe, as_json=as_json))
         return
-    if subject is None:
-        click.echo(json.dumps(codec.to_json(tasks.manifest)) if as_json else _set(tasks))
-        return
     case = next((case for case in tasks.cases if case.id == subject), None)
     if prompt or model is not None:
         if case is None or not prompt or model is None:
             raise UsageError("--prompt goes with the id of a case and --model MODEL")
         click.echo(prompts.as_sent(tasks, case, model, style, as_json=as_json))
+        return
+    if subject is None:
+        click.echo(json.dumps(codec.to_json(tasks.manifest)) if as_json else _set(tasks))
         return
     if case is not None:
         click.echo(codec.dump_line(case).decode().rstrip() if as_json else _case(tasks.programs[case.program], case))
