@@ -11,6 +11,7 @@ from exe.analysis.modules import FunctionNode
 from exe.analysis.scopes import Reading, Use
 from exe.analysis.targets import Foreign, Missing
 from exe.analysis.units import Unit
+from exe.inline.making import together
 from exe.inline.reading import Resolved, UnitReading
 
 FIELD_MARKERS: Final = frozenset(
@@ -25,15 +26,18 @@ class Assumed:
 
     `read`: something asks for annotations. `postponed`: none is ever evaluated, since the program as a whole postpones
     them and nothing reads them. `dataclasses`: fields are told from class variables by the text of their annotations.
+    `classes`: calls may make classes, or loading try to, in a program in which bases refuse some.
     """
 
     read: bool = False
     postponed: bool = False
     dataclasses: bool = False
+    classes: bool = False
 
     def __or__(self, other: Assumed) -> Assumed:
         read = self.read or other.read
-        return Assumed(read, (self.postponed or other.postponed) and not read, self.dataclasses or other.dataclasses)
+        postponed = (self.postponed or other.postponed) and not read
+        return Assumed(read, postponed, self.dataclasses or other.dataclasses, self.classes or other.classes)
 
     def found(self, readings: Iterable[UnitReading], foreign: Iterable[Foreign]) -> Assumed:
         """What a program of these statements, closed under these assumptions, turns out to do with annotations."""
@@ -41,7 +45,12 @@ class Assumed:
         read = any(reading.reads_annotations for reading in units)
         postponed = any(reading.unit.module.postponed and reading.annotated for reading in units)
         dataclasses = any(one.module == "dataclasses" for one in foreign)
-        return Assumed(read, (self.postponed or postponed) and not read, dataclasses)
+        guarded = any(reading.guards for reading in units)
+        classes = guarded and (
+            together([reading.making for reading in units]).later
+            or any(isinstance(one.unit.node, ast.Try) and one.making.now for one in units)
+        )
+        return Assumed(read, (self.postponed or postponed) and not read, dataclasses, self.classes or classes)
 
     def evaluates(self, unit: Unit, use: Use, found: Resolved) -> bool:
         """Whether a use is ever evaluated, as an annotation or otherwise."""

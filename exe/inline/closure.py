@@ -22,7 +22,7 @@ from exe.inline.effects import touched_by
 from exe.inline.libstate import all_shown
 from exe.inline.members import COMMON, Part, Split, unmangled
 from exe.inline.namespaces import member_names
-from exe.inline.needs import Wanted, needs_of
+from exe.inline.needs import Bare, Wanted, needs_of
 from exe.inline.reading import UnitReading, there
 from exe.inline.result import Hazard, Refused
 
@@ -159,6 +159,8 @@ class Closures:
             for position in positions:
                 if isinstance(units[position].node, ast.Import | ast.ImportFrom):
                     further |= self._imported(units[position], wanted.name)
+        if isinstance(wanted, Bare):
+            return Expansion(tuple(self._binders(wanted.slot)))
         for position in self.slicer.touchers.get(wanted, ()) if not isinstance(wanted, ModuleRef) else ():
             name = self.slicer.members.stored(units[position], wanted)
             if name is None:
@@ -348,9 +350,9 @@ class Closure:
         try:
             found = self._closures.expansion(wanted)
         except Refused as refusal:
-            if not isinstance(wanted, Slot) or refusal.reason == _NO_LAST_WORD:
+            if not isinstance(wanted, Slot | Bare) or refusal.reason == _NO_LAST_WORD:
                 raise
-            self.lost[wanted] = refusal
+            self.lost[wanted.slot if isinstance(wanted, Bare) else wanted] = refusal
             return
         if found.late is not None:
             self.late.add(found.late)

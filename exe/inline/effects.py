@@ -11,7 +11,7 @@ from exe.analysis.imports import imported_names
 from exe.analysis.modules import FunctionNode
 from exe.analysis.project import Project
 from exe.analysis.scopes import Use
-from exe.analysis.targets import Foreign, ModuleRef, Slot, Target
+from exe.analysis.targets import Builtin, Foreign, ModuleRef, Slot, Target
 from exe.analysis.units import Unit
 from exe.inline.changes import (
     MUTATORS,
@@ -24,6 +24,7 @@ from exe.inline.changes import (
 )
 from exe.inline.codecnames import registered
 from exe.inline.libstate import VISIBLE, changed
+from exe.inline.tables import only_registers
 
 CONSTRUCTION: Final = frozenset(
     {"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__", "__prepare__", "__call__", "mro"}
@@ -177,8 +178,8 @@ class Effects:
             if root is not None and isinstance(root[0], Slot):
                 hooks = self.class_hooks(root[0])
                 if hooks is not None:
-                    found.add(root[0])
-                    found.update(hooks.touched)
+                    quiet = self._only_registers(root[0])
+                    found.update(one for one in {root[0], *hooks.touched} if not (quiet and self._is_class(one)))
 
     def _decorators(
         self, unit: Unit, node: FunctionNode | ast.ClassDef, uses: dict[int, Use], found: set[Touched]
@@ -218,6 +219,28 @@ class Effects:
                 if hooks is not None:
                     return self._with(slot, hooks)
         return None
+
+    def _only_registers(self, slot: Slot, seen: frozenset[Slot] = frozenset()) -> bool:
+        """Whether classes, where they take notice of a subclass, put it in tables and leave themselves alone."""
+        unit = self._definition(slot)
+        if unit is None or slot in seen or not isinstance(unit.node, ast.ClassDef) or unit.node.keywords:
+            return False
+        hooks = [one for one in unit.node.body if isinstance(one, FunctionNode) and one.name == "__init_subclass__"]
+        if not all(map(only_registers, hooks)):
+            return False
+        for base in unit.node.bases:
+            root = self._root(unit, base, self._uses_in(unit))
+            target = None if root is None else root[0]
+            if isinstance(target, Slot):
+                if not self._only_registers(target, seen | {slot}):
+                    return False
+            elif not isinstance(target, Foreign | Builtin) or target == Builtin("type"):
+                return False
+        return True
+
+    def _is_class(self, touched: Touched) -> bool:
+        unit = self._definition(touched) if isinstance(touched, Slot) else None
+        return unit is not None and isinstance(unit.node, ast.ClassDef)
 
     def _with(self, slot: Slot, effect: Effect) -> Effect:
         """Every class on the way to the one that takes notice is changed, as far as can be told."""

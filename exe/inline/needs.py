@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from exe.analysis.project import Project
 from exe.analysis.scopes import Reading, Use
@@ -15,10 +15,18 @@ from exe.inline.members import Part
 from exe.inline.namespaces import member_names
 from exe.inline.reading import Resolved, UnitReading, there
 from exe.inline.result import Hazard, Refused
+from exe.inline.tables import made_empty
 
 LITERAL_DUNDERS: Final = ("__name__", "__package__")
 
-Wanted = Slot | Foreign | ModuleRef
+
+class Bare(NamedTuple):
+    """A global that is a table of which nobody asks what others put in it."""
+
+    slot: Slot
+
+
+Wanted = Slot | Foreign | ModuleRef | Bare
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +46,38 @@ def needs_of(project: Project, reading: UnitReading, part: Part, assumed: Assume
     for entry in part.imports:
         if entry.how == "assign" and isinstance(entry.target, Slot | ModuleRef):
             wanted[entry.target] = None
+    binds_empty = made_empty(reading.unit.node) is not None
     for use, found in part.uses:
+        if binds_empty and use.context == "store" and isinstance(found.target, Slot):
+            continue  # whoever wanted the table has said how
         if not assumed.evaluates(reading.unit, use, found) or names_nothing(reading.unit, use, found):
             continue
         hindrance = _hindrance(project, reading, use, found)
         if hindrance is not None:
             hazards[hindrance] = None
         escapes = hindrance is not None and isinstance(found.target, ModuleRef)
-        if isinstance(found.target, Slot | Foreign | ModuleRef) and not escapes:
+        if isinstance(found.target, Slot) and _only_written(project, reading, use, found, assumed):
+            wanted[Bare(found.target)] = None
+        elif isinstance(found.target, Slot | Foreign | ModuleRef) and not escapes:
             wanted[found.target] = None
         if isinstance(found.target, Foreign) and hindrance is None:
             state.update(shown(found.target, found.text(use)))
     return Needs(tuple(wanted), frozenset(state), tuple(hazards))
+
+
+def _only_written(project: Project, reading: UnitReading, use: Use, found: Resolved, assumed: Assumed) -> bool:
+    """Whether a use puts something in a table, made by its own module, that is nothing but a table."""
+    if id(use.node) not in reading.puts and (assumed.classes or id(use.node) not in reading.guards):
+        return False
+    target = found.target
+    if not isinstance(target, Slot) or target != Slot(reading.unit.module.name, use.name) or not use.deferred:
+        return False
+    table = project.table(target.module)
+    units = table.binders.get(target.name, [])
+    if len(units) != 1 or target.name in table.declared:
+        return False
+    kind = made_empty(units[0].node)
+    return kind is dict or (kind is list and bool(use.attributes))  # an item of a list may not be there
 
 
 def _hindrance(project: Project, reading: UnitReading, use: Use, found: Resolved) -> Hazard | None:

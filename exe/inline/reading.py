@@ -21,6 +21,7 @@ from exe.inline.namespaces import member_names
 from exe.inline.order import Timeline
 from exe.inline.quoted import quoted_uses
 from exe.inline.result import Hazard, Refused
+from exe.inline.tables import guards, puts
 
 ANNOTATION_READERS: Final = frozenset(
     {
@@ -204,6 +205,16 @@ class UnitReading:
             if text:
                 names[id(use.attributes[-1] if use.attributes else use.node)] = text
         return making(self.unit.node, names)
+
+    @cached_property
+    def puts(self) -> frozenset[int]:
+        """Ids of the names of tables that it only puts something in."""
+        return frozenset(puts(self.unit.nodes))
+
+    @cached_property
+    def guards(self) -> frozenset[int]:
+        """Ids of the names of tables that it only looks at to refuse what is there."""
+        return frozenset(guards(self.unit.nodes))
 
     @cached_property
     def library(self) -> frozenset[str]:
