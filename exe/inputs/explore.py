@@ -36,7 +36,8 @@ SLOWEST = 8  # inputs that took too long, after which there are no further ones
 STEPS = (
     400_000  # branches that an input may come to while it only guides: a count, so that the same seed gives the same
 )
-SECONDS = 0.5  # of CPU time that it may take; stands behind the count, for what takes long without branching
+SECONDS = 0.3  # of CPU time that it may take; stands behind the count, for what takes long without branching
+LOADING = 1e-6  # seconds more for each character of the program, which a call may have to load
 KEPT = 60  # inputs that brought something new, from which others are made
 
 Execute = Callable[[Iterable[Job]], Iterator[tuple[Outcome, ...]]]
@@ -190,5 +191,6 @@ def run(
         return []
     texts = tuple(call.call for _, call in calls)
     job = Job(source=program.source, calls=texts, cover=True)
-    (outcomes,) = execute([job if alone else replace(job, batch=True, steps=STEPS, cpu_seconds=SECONDS)])
+    seconds = SECONDS + LOADING * len(program.source)
+    (outcomes,) = execute([job if alone else replace(job, batch=True, steps=STEPS, cpu_seconds=seconds)])
     return [trial(signature, key, call, outcome) for (key, call), outcome in zip(calls, outcomes, strict=True)]
