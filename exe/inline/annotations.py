@@ -24,7 +24,7 @@ FIELD_MARKERS: Final = frozenset(
 class Assumed:
     """What decides which annotations need what they name.
 
-    `read`: something asks for annotations. `postponed`: none is ever evaluated, since the program as a whole postpones
+    `read`: something asks for annotations. `evaluated`: something may evaluate those that are text. `postponed`: none is ever evaluated, since the program as a whole postpones
     them and nothing reads them. `dataclasses`: fields are told from class variables by the text of their annotations.
     `classes`: calls may make classes, or loading try to, in a program in which bases refuse some.
     """
@@ -33,11 +33,18 @@ class Assumed:
     postponed: bool = False
     dataclasses: bool = False
     classes: bool = False
+    evaluated: bool = False
 
     def __or__(self, other: Assumed) -> Assumed:
         read = self.read or other.read
         postponed = (self.postponed or other.postponed) and not read
-        return Assumed(read, postponed, self.dataclasses or other.dataclasses, self.classes or other.classes)
+        return Assumed(
+            read,
+            postponed,
+            self.dataclasses or other.dataclasses,
+            self.classes or other.classes,
+            self.evaluated or other.evaluated,
+        )
 
     def found(self, readings: Iterable[UnitReading], foreign: Iterable[Foreign]) -> Assumed:
         """What a program of these statements, closed under these assumptions, turns out to do with annotations."""
@@ -50,7 +57,10 @@ class Assumed:
             together([reading.making for reading in units]).later
             or any(isinstance(one.unit.node, ast.Try) and one.making.now for one in units)
         )
-        return Assumed(read, (self.postponed or postponed) and not read, dataclasses, self.classes or classes)
+        evaluated = any(reading.evaluates_annotations for reading in units)
+        return Assumed(
+            read, (self.postponed or postponed) and not read, dataclasses, self.classes or classes, evaluated
+        )
 
     def evaluates(self, unit: Unit, use: Use, found: Resolved) -> bool:
         """Whether a use is ever evaluated, as an annotation or otherwise."""
@@ -58,7 +68,7 @@ class Assumed:
             return True
         if use.reading is Reading.NEVER:
             return False
-        if self.read or not (unit.module.postponed or self.postponed or use.quoted):
+        if self.evaluated or not (unit.module.postponed or self.postponed or use.quoted):
             return True
         if use.reading is Reading.BODY:
             return self.dataclasses and found.text(use) in FIELD_MARKERS

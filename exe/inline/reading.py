@@ -34,6 +34,12 @@ ANNOTATION_READERS: Final = frozenset(
 )
 
 
+TEXT_READERS: Final = frozenset({"inspect.signature", "inspect.getfullargspec"})
+"""Those of them that leave annotations that are text as they are, unless told otherwise."""
+
+EVALUATORS: Final = frozenset({"eval", "typing.ForwardRef", "typing._eval_type"})
+"""What makes of text that somebody has read what it names."""
+
 _BINDS_LAST: Final = (ast.Assign, ast.AnnAssign, ast.Expr, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 """Statements that bind their names after all else that they do."""
 
@@ -93,6 +99,7 @@ class UnitReading:
     dead_bodies: list[list[ast.stmt]] = field(default_factory=list)
     pinned: list[Slot] = field(default_factory=list)
     reads_annotations: bool = False
+    evaluates_annotations: bool = False  # asks for more than the text of those that are text
     hazards: dict[Hazard, None] = field(default_factory=dict)  # of imports alone
     text_makers: set[int] = field(default_factory=set)  # ids of what names functions that return text
     submodules: frozenset[tuple[str, str]] | None = None  # of the standard library, as merging asks once of a unit
@@ -367,6 +374,11 @@ class Reader:
                 continue
             if reads_annotations(use, found):
                 reading.reads_annotations = True
+                if found.text(use) not in TEXT_READERS or "eval_str" in reading.text:
+                    reading.evaluates_annotations = True
+            evaluator = found.target.name if isinstance(found.target, Builtin) else found.text(use)
+            if use.reading is Reading.NONE and evaluator in EVALUATORS:
+                reading.evaluates_annotations = True
             reading.uses.append((use, found))
         if any(use.name in CLASS_NAMES and use.context == "store" for use in unit.names.uses):
             reading.text_makers = {
