@@ -16,6 +16,7 @@ from runners.models.remote import (
     Failures,
     checked_url,
     count_or_none,
+    http_client,
     is_loopback,
     load_sdk,
     text_or_none,
@@ -55,7 +56,7 @@ class AnthropicModel:
             api_key=key or "no-key",
             base_url=self._base_url,
             max_retries=0,
-            http_client=sdk.DefaultAsyncHttpxClient(trust_env=not is_loopback(self._base_url)),
+            http_client=http_client(sdk, trust_env=not is_loopback(self._base_url)),
         )
 
     @property

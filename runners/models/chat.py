@@ -7,7 +7,7 @@ from typing import Any
 from exe.errors import TransientError
 from exe.records import Completion, Json, Tool
 from runners.models.base import Request, clean, with_calls
-from runners.models.remote import Failures, count_or_none, text_or_none
+from runners.models.remote import Failures, count_or_none, member, text_or_none
 
 
 def messages_of(request: Request) -> list[dict[str, str]]:
@@ -33,23 +33,23 @@ def parameters_of(request: Request, limit: str = "max_tokens") -> dict[str, Json
 
 def completion_of(reply: Any, failures: Failures, latency_ms: float | None) -> Completion:
     """The completion in a reply whose shape nobody has checked. Raises TransientError where there is none in it."""
-    choices = getattr(reply, "choices", None)
+    choices = member(reply, "choices")
     choice: Any = choices[0] if isinstance(choices, list) and choices else None
-    message = getattr(choice, "message", None)
+    message = member(choice, "message")
     if message is None:
         raise TransientError(f"{failures.where} sent a reply without choices{_why(reply, failures)}")
-    refusal = getattr(message, "refusal", None)
+    refusal = member(message, "refusal")
     said = _said(message)
     if said is None:
         raise TransientError(f"{failures.where} sent a message that is no text")
     text, thought = said
-    finish = getattr(choice, "finish_reason", None)
+    finish = member(choice, "finish_reason")
     completion = Completion(
         text=text or (refusal if isinstance(refusal, str) else ""),
         reasoning=_reasoning(message) or thought,
         finish_reason="refusal" if isinstance(refusal, str) and refusal else text_or_none(finish),
-        model=text_or_none(getattr(reply, "model", None)),
-        usage=_usage(getattr(reply, "usage", None)),
+        model=text_or_none(member(reply, "model")),
+        usage=_usage(member(reply, "usage")),
         latency_ms=None if latency_ms is None else round(latency_ms, 1),
     )
     return with_calls(completion, _calls(message))
@@ -57,7 +57,7 @@ def completion_of(reply: Any, failures: Failures, latency_ms: float | None) -> C
 
 def _why(reply: object, failures: Failures) -> str:
     """What a reply that is an error with status 200 (as some gateways send it) says, for a message."""
-    error = getattr(reply, "error", None)
+    error = member(reply, "error")
     message = error.get("message") if isinstance(error, dict) else error
     return f": {clean(message, failures.secrets)}" if isinstance(message, str) and message.strip() else ""
 
@@ -75,15 +75,15 @@ def _tool(tool: Tool) -> Json:
 
 def _calls(message: Any) -> tuple[str, ...]:
     """The arguments of each call of a function in a message, as texts; what has another shape is none."""
-    calls = getattr(message, "tool_calls", None)
-    functions = [getattr(call, "function", None) for call in calls] if isinstance(calls, list) else []
-    texts = [getattr(function, "arguments", None) for function in functions]
+    calls = member(message, "tool_calls")
+    functions = [member(call, "function") for call in calls] if isinstance(calls, list) else []
+    texts = [member(function, "arguments") for function in functions]
     return tuple(text for text in texts if isinstance(text, str))
 
 
 def _said(message: Any) -> tuple[str, str | None] | None:
     """Text and thinking of a message's content: a string, nothing, or a list of typed parts; None for anything else."""
-    content = getattr(message, "content", None)
+    content = member(message, "content")
     if content is None and not isinstance(message, str | list):
         return "", None
     if isinstance(content, str):
@@ -105,7 +105,7 @@ def _texts(thinking: Any) -> list[str]:
 def _reasoning(message: Any) -> str | None:
     """Thinking that a server sends beside the answer: `reasoning_content` (DeepSeek, vLLM, llama.cpp) or `reasoning`."""
     for name in ("reasoning_content", "reasoning"):
-        text = getattr(message, name, None)
+        text = member(message, name)
         if isinstance(text, str) and text:
             return text
     return None
@@ -116,13 +116,13 @@ def _usage(usage: Any) -> dict[str, int | None]:
     if usage is None:
         return {}
     prompt, completion = (
-        getattr(usage, "prompt_tokens_details", None),
-        getattr(usage, "completion_tokens_details", None),
+        member(usage, "prompt_tokens_details"),
+        member(usage, "completion_tokens_details"),
     )
     found = {
-        "input": getattr(usage, "prompt_tokens", None),
-        "output": getattr(usage, "completion_tokens", None),
-        "cached": getattr(prompt, "cached_tokens", None),
-        "reasoning": getattr(completion, "reasoning_tokens", None),
+        "input": member(usage, "prompt_tokens"),
+        "output": member(usage, "completion_tokens"),
+        "cached": member(prompt, "cached_tokens"),
+        "reasoning": member(completion, "reasoning_tokens"),
     }
     return {name: count_or_none(count) for name, count in found.items()}

@@ -11,12 +11,14 @@ from urllib.parse import urlsplit
 from exe.errors import AuthError
 from exe.records import Completion, Json
 from runners.models.base import Request, Traits
+from runners.models.batching import merged
 from runners.models.chat import completion_of, messages_of, parameters_of
 from runners.models.openai_batches import OpenAIBatches
 from runners.models.remote import (
     CONNECT_SECONDS,
     Failures,
     checked_url,
+    http_client,
     is_loopback,
     load_sdk,
 )
@@ -56,7 +58,7 @@ def connect(spec: str, model: str, base_url: str | None, api_key: str | None, ti
         base_url=url,
         max_retries=0,
         timeout=sdk.Timeout(timeout, connect=min(CONNECT_SECONDS, timeout)),
-        http_client=sdk.DefaultAsyncHttpxClient(trust_env=not is_loopback(url)),
+        http_client=http_client(sdk, trust_env=not is_loopback(url)),
     )
     failures = Failures(sdk=sdk, where=f"{model} at {url}", variable=_KEY, secrets=(key,) if key else ())
     return Connection(client, failures, url, official)
@@ -106,7 +108,8 @@ class OpenAIModel:
         """Ask once. See `Model.complete` for the errors."""
         started = time.perf_counter()
         try:
-            reply = await self._at.client.chat.completions.create(**self._body(request))
+            # what the SDK does to a typed call and its reply costs more than all else; nobody here trusts either
+            reply = await self._at.client.post("/chat/completions", cast_to=object, body=merged(self._body(request)))
         except self._at.failures.sdk.APIError as error:
             return self._at.failures.ended(error, self._model)
         except (ValueError, RecursionError) as error:  # a body that is no JSON, of another shape or of great depth

@@ -91,8 +91,7 @@ class OpenAIBatches:
             return self._failures.replied(status if type(status) is int else 500, body, self._model)
         if not isinstance(body, dict):
             raise self._failures.unreadable("no body")
-        kind = self._failures.sdk.types.chat.ChatCompletion
-        return completion_of(kind.construct(**body), self._failures, None)
+        return completion_of(body, self._failures, None)
 
     def _failure(self, batch: Any) -> str:
         errors = getattr(batch.errors, "data", None) or []

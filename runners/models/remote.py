@@ -46,6 +46,16 @@ def load_sdk(module: str, extra: str, title: str) -> Any:
     return importlib.import_module(module)
 
 
+def http_client(sdk: Any, *, trust_env: bool) -> Any:
+    """The client of an SDK that costs least: its own on aiohttp where that is installed, else its own on httpx.
+
+    `trust_env`: whether proxies of the environment are used.
+    """
+    if importlib.util.find_spec("aiohttp") is not None:
+        return sdk.DefaultAioHttpClient(trust_env=trust_env)
+    return sdk.DefaultAsyncHttpxClient(trust_env=trust_env)
+
+
 def load_litellm() -> Any:
     """litellm, which fetches nothing when it is loaded. Raises ModelUnavailable."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # read at import: a map is fetched otherwise
@@ -188,6 +198,11 @@ def retry_after(headers: Any) -> float | None:
 def count_or_none(value: Any) -> int | None:
     """A token count; what is none (a text, a boolean, a negative number, more than there can be) is unknown."""
     return value if type(value) is int and 0 <= value < MAX_TOKENS else None
+
+
+def member(value: Any, name: str) -> Any:
+    """A member of a part of a reply, of a JSON object or of the SDK's model of one; None where it has none."""
+    return value.get(name) if isinstance(value, dict) else getattr(value, name, None)
 
 
 def text_or_none(value: Any) -> str | None:

@@ -25,20 +25,21 @@ class Reply:
     usage: dict[str, Any] | None = None
     fault: str = ""
     delay: float = 0.0
+    model: str | None = None  # None: the one that was asked for
 
 
 Behaviour = Callable[[dict[str, Any], int], Reply]
 
 
 class ChatServer:
-    """`requests` are the bodies received, `keys` their keys as sent, `peak` the most at work at once."""
+    """`requests` are the bodies received, `keys` their keys as sent, `at_work` and `peak` how many at once, now and at most."""
 
     def __init__(self, behave: Behaviour) -> None:
         self.behave = behave
         self.requests: list[dict[str, Any]] = []
         self.keys: list[str | None] = []
         self.peak = 0
-        self._at_work = 0
+        self.at_work = 0
         self.lock = threading.Lock()
         self.released = threading.Event()
         outer = self
@@ -68,8 +69,8 @@ class ChatServer:
             number = len(self.requests)
             self.requests.append(body)
             self.keys.append(handler.headers.get("Authorization") or handler.headers.get("x-api-key"))
-            self._at_work += 1
-            self.peak = max(self.peak, self._at_work)
+            self.at_work += 1
+            self.peak = max(self.peak, self.at_work)
         try:
             reply = self.behave(body, number)
             if reply.delay:
@@ -77,7 +78,7 @@ class ChatServer:
             self.send(handler, reply, body)
         finally:
             with self.lock:
-                self._at_work -= 1
+                self.at_work -= 1
 
     def send(self, handler: BaseHTTPRequestHandler, reply: Reply, request: dict[str, Any]) -> None:
         if reply.fault == "hang":
@@ -113,7 +114,7 @@ def completion(reply: Reply, request: dict[str, Any]) -> bytes:
         "id": "chatcmpl-1",
         "object": "chat.completion",
         "created": 1,
-        "model": request["model"],
+        "model": reply.model or request["model"],
         "choices": [{"index": 0, "message": message, "finish_reason": reply.finish_reason}],
         "usage": reply.usage or {"prompt_tokens": 11, "completion_tokens": 3, "total_tokens": 14},
     }
@@ -126,7 +127,7 @@ def message(reply: Reply, request: dict[str, Any]) -> bytes:
         "id": "msg_1",
         "type": "message",
         "role": "assistant",
-        "model": request["model"],
+        "model": reply.model or request["model"],
         "content": [{"type": "text", "text": reply.text}],
         "stop_reason": "end_turn" if reply.finish_reason == "stop" else reply.finish_reason,
         "stop_sequence": None,
@@ -143,7 +144,7 @@ def response(reply: Reply, request: dict[str, Any]) -> bytes:
         "id": "resp_1",
         "object": "response",
         "created_at": 1,
-        "model": request["model"],
+        "model": reply.model or request["model"],
         "status": "completed",
         "error": None,
         "incomplete_details": None,
