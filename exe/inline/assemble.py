@@ -115,20 +115,25 @@ def _origin(project: Project, origin: str) -> tuple[Slot, str]:
 def _slice(
     project: Project, entry: Slot, roots: tuple[Slot, ...], mentions: tuple[str, ...] | None, limits: Limits
 ) -> Slice:
-    """The slice on the first timeline that has all modules which functions import, early enough for those that call them."""
+    """The slice on the first timeline that has all modules which functions import, early enough for those that call them.
+
+    Which functions a call comes to is a guess upwards: an import that is moved for one that is never called can put modules before
+    what they themselves need. Of the timelines tried, the last one of those counts on which the fewest units come too soon.
+    """
     plan = _Plan()
+    best: tuple[int, Slice] | None = None
     for _ in range(_ROUNDS):
         slicer = _slicer(project, entry.module, plan)
         slice_ = slicer.close(entry, roots, mentions, limits.characters)
         if slice_.late:
             plan = _Plan((*plan.late, *slice_.late), plan.early)
             continue
-        early = _premature(slicer, slice_)
-        if not early:
-            return slice_
-        added = tuple(sorted({*plan.early, *early}))
+        broken = _too_soon(slicer, slice_)
+        if best is None or broken <= best[0]:
+            best = broken, slice_
+        added = tuple(sorted({*plan.early, *_premature(slicer, slice_)}))
         if added == plan.early:
-            return slice_
+            return best[1]
         plan = _Plan(plan.late, added)
     raise Refused("definition-order", f"the imports inside functions around {entry.module}:{entry.name} do not settle")
 
@@ -144,6 +149,15 @@ def _slicer(project: Project, module: str, plan: _Plan) -> Slicer:
             early[unit] = (*early.get(unit, ()), *wanted)
         slicer = cache[key] = Slicer(simulate(project, module, plan.late, early))
     return slicer
+
+
+def _too_soon(slicer: Slicer, slice_: Slice) -> int:
+    """How many units read, as they run, a global of the project that is bound after them."""
+    timeline = slicer.timeline
+    return sum(
+        any(timeline.binders.get(slot, [0])[0] > timeline.position[reading.unit] for slot in reading.demands.now)
+        for reading in slice_.readings
+    )
 
 
 def _premature(slicer: Slicer, slice_: Slice) -> list[tuple[str, int, tuple[str, ...]]]:

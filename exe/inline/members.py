@@ -2,7 +2,7 @@
 
 Reachability by name: a method goes where no attribute, no string that could be a name, no class pattern and no code at
 the level of a class says its name, in anything else that the program needs. What only the method needs goes with it.
-Kept whatever is mentioned: special methods, abstract ones and those that implement them, members of protocols, names
+Kept whatever is mentioned: special methods that Python or its library know, abstract ones and those that implement them, members of protocols, names
 that a base of the standard library has, names that the built-in types have (the library calls them on whatever looks
 like a file or a mapping), and methods under decorators that may note them somewhere. A class is kept whole where a
 metaclass, `__init_subclass__`, a decorator or a base may walk it. And where the program asks for names that only the
@@ -22,6 +22,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Set
 from copy import copy
 from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib.resources import files
 from typing import Final
 
 from exe.analysis import static, stdlib
@@ -151,6 +153,8 @@ class Members:
 
     @staticmethod
     def _optional(name: str) -> bool:
+        if name.startswith("__") and name.endswith("__"):
+            return name not in special_names()
         return name not in COMMON and not (name.startswith("_") and name.endswith("_"))
 
     # ---- parts ------------------------------------------------------------------------------------------------------
@@ -396,6 +400,13 @@ def _names_in(text: str) -> list[str]:
 
 def _names(nodes: Iterable[ast.AST]) -> frozenset[str]:
     return frozenset(node.id for node in nodes if isinstance(node, ast.Name))
+
+
+@lru_cache(maxsize=1)
+def special_names() -> frozenset[str]:
+    """Names like `__iter__` that Python or its library may look up by themselves; `__rich__` is none."""
+    text = files("exe").joinpath("data", "special_names.txt").read_text(encoding="ascii")
+    return frozenset(line for line in text.splitlines() if not line.startswith("#"))
 
 
 def _lines(node: FunctionNode) -> tuple[int, int]:
