@@ -20,6 +20,7 @@ from exe.errors import InputError, RequestError, TransientError
 from exe.records import Completion, Json, Message
 from runners import prices
 from runners.asking import Asker
+from runners.lock import exclusive
 from runners.models.base import Model, Request, clean
 
 JUDGE_VERSION = 1
@@ -110,7 +111,7 @@ class Judge:
             "reason": clean(reason),
             **self._took(replies),
         }
-        with codec.open_append(self.path) as file:
+        with exclusive(self.path.with_suffix(".lock"), wait=True), codec.open_append(self.path) as file:
             codec.append_line(file, {"by": _key(self.model), **ruling}, sync=True)
         return ruling
 
