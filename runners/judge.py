@@ -160,7 +160,10 @@ def identity(model: Model | None) -> dict[str, Json] | None:
 
 def rulings(path: Path, model: Model) -> dict[str, dict[str, Json]]:
     """What this judge ruled before, by the id of the messages; nothing where there is no such file. Raises InputError."""
-    return dict(_rulings(path, _key(model))) if path.exists() else {}
+    if not path.exists():
+        return {}
+    with exclusive(path.with_suffix(".lock"), wait=True):
+        return dict(_rulings(path, _key(model)))
 
 
 def _rulings(path: Path, key: str) -> Iterator[tuple[str, dict[str, Json]]]:
