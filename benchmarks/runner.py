@@ -86,16 +86,13 @@ def main() -> int:
         found: dict[str, dict[int, Run]] = {}
         starts: dict[str, float] = {}
         for who, command in commands(folder, peers).items():
-            start = measured(lambda url, command=command: command(url, 1, folder / "one"), 0.0)  # type: ignore[misc]
+            start = measured(command, 1, folder / "one", 0.0)
             if start is None:
                 print(f"{who}: not installed here", file=sys.stderr)
                 continue
             starts[who] = start.cpu
             for concurrency, latency in SETTINGS:
-                run = measured(
-                    lambda url, command=command, concurrency=concurrency: command(url, concurrency, folder),  # type: ignore[misc]
-                    latency,
-                )
+                run = measured(command, concurrency, folder, latency)
                 if run is not None:
                     found.setdefault(who, {})[concurrency] = run
                     print(f"{who} at {concurrency}: {run}", file=sys.stderr)
@@ -247,7 +244,7 @@ def environments(folder: Path) -> dict[str, Path]:
     return found
 
 
-def measured(command: Callable[[str], Started], latency: float) -> Run | None:
+def measured(command: Command, concurrency: int, folder: Path, latency: float) -> Run | None:
     """One process against a server of its own; None where a library is missing. Raises RuntimeError where it fails."""
     stub = subprocess.Popen(
         [sys.executable, str(HERE / "chat_stub.py"), str(latency)],
@@ -257,7 +254,7 @@ def measured(command: Callable[[str], Started], latency: float) -> Run | None:
     )
     assert stub.stdout is not None
     url = f"http://127.0.0.1:{stub.stdout.readline().strip()}/v1"
-    arguments, place, extra = command(url)
+    arguments, place, extra = command(url, concurrency, folder)
     started = time.perf_counter()
     quiet = {"OPENAI_API_KEY": "sk-none", "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
     process = subprocess.Popen(

@@ -12,6 +12,7 @@ import json
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +127,7 @@ class BatchLoop(Loop):
         """Batches that were handed in when the process died: theirs is the id that goes with the mark, if there is one."""
         for handed in list(self._journal.open.values()):
             if handed.batch is None:
-                found, _ = await self._asker.insist(lambda mark=handed.mark: self._batches.find(mark))  # type: ignore[misc]
+                found, _ = await self._asker.insist(partial(self._batches.find, handed.mark))
                 self._close(handed, "never handed in") if found is None else self._accepted(handed, found)
 
     async def _submit(self, turn: int) -> None:
