@@ -13,9 +13,7 @@ from typing import Any
 
 import click
 
-from exe import build as builder
 from exe import taskset
-from exe.cli import build as build_verb
 from exe.cli import options, tables
 from exe.cli.progress import Bar
 from exe.errors import IncompleteError, UsageError
@@ -200,8 +198,7 @@ def command(
         **asked,
     )
     if not taskset.is_set(where.tasks):
-        workshop = builder.Workshop(cache=options.cache_folder(), workers=workers, unsafe=unsafe)
-        summary = _make_default(set_name, where, workshop)
+        summary = _make_default(set_name, where, workers, unsafe=unsafe)
         if not as_json:
             click.echo(summary)
     tasks = taskset.read_set(where.tasks)
@@ -223,10 +220,14 @@ def command(
     return 0
 
 
-def _make_default(set_name: str, where: Where, workshop: builder.Workshop) -> str:
+def _make_default(set_name: str, where: Where, workers: int, *, unsafe: bool) -> str:
     """Builds the default set where it is not there yet, and tells of it. Raises UsageError for every other set."""
     if set_name != options.DEFAULT_SET:
         raise UsageError(f"{where.tasks}: no task set here; `exe build SOURCE... --set {set_name}` makes one")
+    from exe import build as builder  # loaded here: the stages of a build are half of what a run would load
+    from exe.cli import build as build_verb
+
+    workshop = builder.Workshop(cache=options.cache_folder(), workers=workers, unsafe=unsafe)
     manifest = build_verb.make(builder.default_recipe(set_name), where.tasks, workshop, quiet=where.quiet)
     return build_verb.summary(where.tasks, manifest)
 
