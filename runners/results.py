@@ -150,7 +150,7 @@ class AttemptLog:
         is then untouched.
         """
         self.close()
-        kept = [offset for offset in self._offsets if offset >= 0]
+        kept = array("q", (offset for offset in self._offsets if offset >= 0))
         if len(kept) == self._lines and all(a < b for a, b in itertools.pairwise(kept)):
             return
         with self.path.open("rb") as source:
