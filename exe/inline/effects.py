@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from exe.analysis.imports import imported_names
@@ -45,6 +47,9 @@ class Effect:
 
 
 NO_EFFECT: Final = Effect()
+_NOWHERE: Final = sys.maxsize
+_Called = Slot | tuple[Slot, str]
+"""A function or class, or the method of what a global stands for."""
 
 
 class Effects:
@@ -53,11 +58,11 @@ class Effects:
     def __init__(self, project: Project, resolve: Resolve) -> None:
         self.project = project
         self.resolve = resolve
-        self._functions: dict[Slot, Effect] = {}
+        self._done: dict[_Called, Effect] = {}
         self._changed: dict[Unit, dict[int, str]] = {}
         self._uses: dict[Unit, dict[int, Use]] = {}
-        self._active: set[Slot] = set()
-        self._active_methods: set[tuple[Slot, str]] = set()
+        self._active: dict[_Called, int] = {}  # what is being looked at, by depth
+        self._lowest = _NOWHERE  # the least depth that the look at hand came back to
 
     def _changed_in(self, unit: Unit) -> dict[int, str]:
         found = self._changed.get(unit)
@@ -268,13 +273,9 @@ class Effects:
                 break
             owner = self._base(owner)
         key = (slot, name)
-        if owner is None or not bodies or key in self._active_methods:
+        if owner is None or not bodies:
             return set()
-        self._active_methods.add(key)
-        try:
-            effect = self._of_bodies(owner, bodies, own=True)
-        finally:
-            self._active_methods.discard(key)
+        effect = self._once(key, partial(self._of_bodies, owner, bodies, own=True))
         return {*effect.touched, slot} if effect.arguments else set(effect.touched)
 
     def _class_of(self, slot: Slot) -> Unit | None:
@@ -295,18 +296,30 @@ class Effects:
 
     def of_function(self, slot: Slot) -> Effect:
         """What calling a global changes, as far as its body and those of the functions it calls tell."""
-        known = self._functions.get(slot)
+        return self._once(slot, partial(self._function, slot))
+
+    def _once(self, key: _Called, look: Callable[[], Effect]) -> Effect:
+        """The effect of something called, nothing where it is being looked at already: it calls itself.
+
+        What was found below something that came back to a look above it is of that look alone and is not kept.
+        """
+        known = self._done.get(key)
         if known is not None:
             return known
-        if slot in self._active:
+        if key in self._active:
+            self._lowest = min(self._lowest, self._active[key])
             return NO_EFFECT
-        self._active.add(slot)
+        depth = self._active[key] = len(self._active)
+        outer, self._lowest = self._lowest, _NOWHERE
         try:
-            effect = self._function(slot)
+            effect = look()
         finally:
-            self._active.discard(slot)
-        if not self._active:
-            self._functions[slot] = effect
+            del self._active[key]
+            lowest, self._lowest = self._lowest, outer
+        if lowest < depth:
+            self._lowest = min(outer, lowest)
+        else:
+            self._done[key] = effect
         return effect
 
     def _function(self, slot: Slot) -> Effect:
